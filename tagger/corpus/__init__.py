@@ -1,0 +1,71 @@
+"""Lines ↔ Sentences. Every format is a module with `read` and `write`, registered here by name.
+
+`read(lines, tagged, column)` yields sentences as the lines arrive; with `tagged=False` it wants words only.
+`write(sentence, column)` returns the text of one sentence, line ends included. Only CoNLL-U cares about `column`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+
+from tagger.corpus import conllu, jsonl, lines, pku, slash, tsv
+from tagger.files import Lines, open_output
+from tagger.sentence import Sentence
+
+FORMATS: dict[str, ModuleType] = {
+    "slash": slash,
+    "lines": lines,
+    "tsv": tsv,
+    "conllu": conllu,
+    "pku": pku,
+    "jsonl": jsonl,
+}
+SUFFIXES = {".conllu": "conllu", ".jsonl": "jsonl"}  # formats that a file's name gives away
+LOOK_AHEAD = 1000  # lines looked at to recognise a corpus
+
+
+def read_corpus(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    encoding: str = "utf-8",
+    column: str = "upos",
+) -> list[Sentence]:
+    """All tagged sentences of a file; `-` is standard input. The format is recognised unless it is given."""
+    return list(read_sentences(Lines(path, encoding), format, tagged=True, column=column))
+
+
+def read_sentences(
+    source: Lines, format: str | None, tagged: bool = True, column: str = "upos"
+) -> Iterator[Sentence]:
+    """Sentences as their lines arrive."""
+    name = format or recognise(source.head(LOOK_AHEAD))
+    return iter(FORMATS[name].read(source, tagged, column))
+
+
+def write_corpus(
+    path: str | os.PathLike[str], sentences: Iterable[Sentence], format: str = "slash", column: str = "upos"
+) -> None:
+    """Write sentences to a file, atomically; `-` is standard output."""
+    with open_output(os.fspath(path)) as stream:
+        for sentence in sentences:
+            stream.write(FORMATS[format].write(sentence, column).encode())
+
+
+def recognise(head: list[str]) -> str:
+    """The format that the first lines of a tagged corpus are written in."""
+    filled = [line for line in head if line.strip(" \t")]
+    if not filled:
+        return "slash"
+    if all(line.lstrip(" \t").startswith("{") for line in filled):
+        return "jsonl"
+    rows = [line.split("\t") for line in filled if not line.startswith("#")]
+    if rows and all(len(row) == 10 and row[0][:1].isdigit() for row in rows):
+        return "conllu"
+    if all(len(row) > 1 and row[0] for row in rows) and not all("/" in cell for row in rows for cell in row):
+        return "tsv"
+    found = [slash.tokens(line) for line in filled]
+    if pku.ID.fullmatch(found[0][0]) or any(pku.CLOSING.fullmatch(token) for line in found for token in line):
+        return "pku"
+    return "lines" if all(len(line) == 1 for line in found) else "slash"

@@ -1,0 +1,71 @@
+"""`conllu`: ten columns, comments, multiword ranges and empty nodes, as Universal Dependencies publishes them.
+
+Ranges (`1-2`) and empty nodes (`1.1`) hold no token of ours and are skipped. A sentence keeps its lines as `layout`,
+so that writing it back changes one column and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tagger.errors import CorpusError, quote
+from tagger.files import Lines
+from tagger.sentence import Sentence
+
+COLUMNS = {"upos": 3, "xpos": 4}
+
+
+def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
+    words: list[str] = []
+    tags: list[str] = []
+    layout: list[str] = []
+    for line in lines:
+        if not line.strip(" \t"):
+            if words:
+                yield Sentence(words, tags if tagged else None, tuple(layout))
+                words, tags, layout = [], [], []
+            continue
+        layout.append(line)
+        cells = row(line)
+        if cells is None:
+            continue
+        if len(cells) != 10 or not cells[0].isdigit() or not cells[1]:
+            raise lines.error(f"expected ten columns with an id and a word, got {quote(line)}")
+        words.append(cells[1])
+        if tagged:
+            tag = cells[COLUMNS[column]]
+            if tag in ("", "_"):
+                other = "xpos" if column == "upos" else "upos"
+                raise lines.error(f"expected a tag in column {column}, got {quote(tag)}; try --column {other}")
+            tags.append(tag)
+    if words:
+        yield Sentence(words, tags if tagged else None, tuple(layout))
+
+
+def row(line: str) -> list[str] | None:
+    """The columns of a token's line; None for a comment, a multiword range or an empty node."""
+    if line.startswith("#"):
+        return None
+    cells = line.split("\t")
+    return None if "-" in cells[0] or "." in cells[0] else cells
+
+
+def write(sentence: Sentence, column: str) -> str:
+    layout = sentence.layout or [
+        "\t".join([str(i), check(word), *"_" * 8]) for i, word in enumerate(sentence.words, 1)
+    ]
+    lines = []
+    tags = iter(sentence.tags or ())
+    for line in layout:
+        cells = row(line)
+        if cells is not None and sentence.tags is not None:
+            cells[COLUMNS[column]] = check(next(tags))
+            line = "\t".join(cells)
+        lines.append(line + "\n")
+    return "".join(lines) + "\n"
+
+
+def check(cell: str) -> str:
+    if not cell or set(cell) & set("\t\n"):
+        raise CorpusError(f"{quote(cell)} cannot be written as a column of conllu; use --output-format jsonl")
+    return cell

@@ -1,0 +1,51 @@
+"""`lines`: one `word/TAG` per line, a blank line after each sentence.
+
+Some corpora of this kind have no blank lines at all; there a token that is a sentence-final mark ends the sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tagger.corpus.slash import join_token, split_token, tokens
+from tagger.errors import quote
+from tagger.files import Lines
+from tagger.sentence import Sentence
+
+FINAL_MARKS = frozenset(".!?。！？")
+
+
+def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
+    words: list[str] = []
+    tags: list[str] = []
+
+    def sentence(begin: int, end: int) -> Sentence:
+        return Sentence(words[begin:end], tags[begin:end] if tagged else None)
+
+    any_blank = False
+    for line in lines:
+        found = tokens(line)
+        if len(found) > 1:
+            expected = "word/TAG" if tagged else "word"
+            raise lines.error(f"expected one {expected} on the line, got {len(found)}: {quote(line)}")
+        if found:
+            word, tag = split_token(found[0], lines) if tagged else (found[0], "")
+            words.append(word)
+            tags.append(tag)
+        elif words:
+            any_blank = True
+            yield sentence(0, len(words))
+            words, tags = [], []
+    begin = 0
+    if not any_blank:
+        for end, word in enumerate(words, 1):
+            if word in FINAL_MARKS:
+                yield sentence(begin, end)
+                begin = end
+    if begin < len(words):
+        yield sentence(begin, len(words))
+
+
+def write(sentence: Sentence, column: str) -> str:
+    rows = sentence.words if sentence.tags is None else map(join_token, sentence.words, sentence.tags)
+    return "".join(f"{row}\n" for row in rows) + "\n"

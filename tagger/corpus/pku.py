@@ -1,0 +1,41 @@
+"""`pku`: lines of the People's Daily corpus of Peking University.
+
+A line may begin with an id (`19980101-01-001-001/m`), and brackets join tokens to a larger name:
+`[中央/n 电台/n]nt`. The id and the brackets are dropped, the tokens inside keep their own tags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tagger.corpus import slash
+from tagger.files import Lines
+from tagger.sentence import Sentence
+
+ID = re.compile(r"\d{8}-\d{2}-\d{3}-\d{3}(/m)?")
+CLOSING = re.compile(r"(.+/[^/\]]+)\][A-Za-z]+")  # 电台/n]nt
+
+
+def plain(token: str) -> str:
+    """The token without the brackets around a group; `[/w` and `]/w` are tokens themselves."""
+    if token.startswith("[") and not token.startswith("[/"):
+        token = token[1:]
+    closed = CLOSING.fullmatch(token)
+    return closed.group(1) if closed else token
+
+
+def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
+    if not tagged:
+        yield from slash.read(lines, tagged, column)
+        return
+    for line in lines:
+        found = slash.tokens(line)
+        if found and ID.fullmatch(found[0]):
+            del found[0]
+        if found:
+            words, tags = zip(*(slash.split_token(plain(token), lines) for token in found), strict=True)
+            yield Sentence(words, tags)
+
+
+write = slash.write

@@ -1,0 +1,41 @@
+"""`tsv`: a word per line, its tag in the second column, a blank line after each sentence.
+
+Further columns are ignored. Words may contain spaces here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tagger.errors import CorpusError, quote
+from tagger.files import Lines
+from tagger.sentence import Sentence
+
+
+def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
+    words: list[str] = []
+    tags: list[str] = []
+    for line in lines:
+        if line.strip(" \t"):
+            word, *others = line.split("\t")
+            tag = others[0] if others else ""
+            if not word or (tagged and not tag):
+                expected = "word TAB tag" if tagged else "a word in the first column"
+                raise lines.error(f"expected {expected}, got {quote(line)}")
+            words.append(word)
+            tags.append(tag)
+        elif words:
+            yield Sentence(words, tags if tagged else None)
+            words, tags = [], []
+    if words:
+        yield Sentence(words, tags if tagged else None)
+
+
+def write(sentence: Sentence, column: str) -> str:
+    columns = [sentence.words] if sentence.tags is None else [sentence.words, sentence.tags]
+    rows = list(zip(*columns, strict=True))
+    for row in rows:
+        for cell in row:
+            if not cell.strip(" \t") or set(cell) & set("\t\n"):
+                raise CorpusError(f"{quote(cell)} cannot be written as a column of tsv; use --output-format jsonl")
+    return "".join("\t".join(row) + "\n" for row in rows) + "\n"

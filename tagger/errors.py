@@ -1,0 +1,33 @@
+"""The error family. Everything a user can cause is a `TaggerError`; the command line turns it into one line.
+
+A message names the place, what was found and what was expected: `gold.txt:17: expected word/TAG, got 'hello'`.
+"""
+
+
+class TaggerError(Exception):
+    """Any refusal of ours that a user can act on."""
+
+
+class FileError(TaggerError):
+    """A file cannot be opened, read or written."""
+
+
+class CorpusError(TaggerError):
+    """A line of a corpus does not follow its format."""
+
+
+class TemplateError(TaggerError):
+    """A line of a feature template cannot be understood."""
+
+
+class ModelError(TaggerError):
+    """A model file is missing, broken, foreign or newer than this program."""
+
+
+class TrainingError(TaggerError):
+    """The data or the settings do not allow a model to be learned."""
+
+
+def quote(text: str, limit: int = 40) -> str:
+    """The text in quotes, long ones shortened; `repr` escapes whatever a terminal could obey."""
+    return repr(text) if len(text) <= limit else f"{text[:limit]!r}…"

@@ -1,0 +1,32 @@
+"""`Sentence`: the one immutable thing that everybody passes around."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """Words, and a tag for each of them unless the sentence is untagged.
+
+    `layout` belongs to the format the sentence was read from: what it needs to write the sentence back with
+    everything that is neither word nor tag (CoNLL-U's other columns, say). Nobody else looks at it.
+    """
+
+    words: Sequence[str]
+    tags: Sequence[str] | None = None
+    layout: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", tuple(self.words))
+        if self.tags is not None:
+            object.__setattr__(self, "tags", tuple(self.tags))
+            if len(self.tags) != len(self.words):
+                raise ValueError(f"{len(self.words)} words, but {len(self.tags)} tags")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def with_tags(self, tags: Sequence[str]) -> Sentence:
+        return replace(self, tags=tuple(tags))

@@ -1,0 +1,124 @@
+"""Strings ↔ ids, growing until frozen, then a compact read-only table.
+
+While a model is being fitted, a `Vocabulary` numbers strings as they come. Frozen, it becomes a `StringTable`: one
+UTF-8 blob, the lengths of the strings in it, and nothing else. The strings are sorted by a stable 64-bit hash; a
+string is found by `searchsorted` among the hashes and verified in the blob, many strings at a time. So loading a
+model builds no dictionary of a million Python strings.
+
+The hash of the bytes b[0..n) is  mix(Σ_i (b[i] + 1) · P^i  mod 2^64).  As P is odd it has an inverse, so the hashes of
+all strings of a blob come out of one running sum: the sum over [start, end) times P^-start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+P = 0x9E3779B97F4A7C15  # odd: 2^64 over the golden ratio
+P_INVERSE = pow(P, -1, 1 << 64)
+
+
+class Vocabulary(dict[str, int]):
+    """A dictionary in which every string asked for gets the next free number."""
+
+    def __missing__(self, string: str) -> int:
+        self[string] = number = len(self)
+        return number
+
+    def freeze(self) -> tuple[StringTable, np.ndarray]:
+        """The table, and for each number given out the string's id in it."""
+        return StringTable.build(list(self))
+
+
+class StringTable:
+    """An immutable set of strings; a string's id is its place in the order of the hashes."""
+
+    def __init__(self, blob: np.ndarray, lengths: np.ndarray) -> None:
+        self.blob = blob  # (bytes,) uint8
+        self.ends = np.cumsum(lengths, dtype=np.int64)  # (strings,)
+        self.starts = self.ends - lengths
+        self.hashes = hashes(blob, self.starts, self.ends)  # (strings,) ascending
+
+    @classmethod
+    def build(cls, strings: Sequence[str]) -> tuple[StringTable, np.ndarray]:
+        """The table of distinct strings, and the id of each of them."""
+        blob, lengths = encode(strings)
+        ends = np.cumsum(lengths)
+        keys = hashes(blob, ends - lengths, ends)
+        order = np.argsort(keys, kind="stable")
+        ids = np.empty(len(strings), np.int64)
+        ids[order] = np.arange(len(strings))
+        return cls(*encode([strings[i] for i in order.tolist()])), ids
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, i: int) -> str:
+        return self.blob[self.starts[i] : self.ends[i]].tobytes().decode("utf-8", "surrogatepass")
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return self.ends - self.starts
+
+    def strings(self) -> list[str]:
+        return [self[i] for i in range(len(self))]
+
+    def find(self, strings: Sequence[str]) -> np.ndarray:
+        """The ids of the strings, -1 for those that are not here."""
+        blob, lengths = encode(strings)
+        ends = np.cumsum(lengths)
+        starts = ends - lengths
+        keys = hashes(blob, starts, ends)
+        found = np.full(len(strings), -1)
+        place = np.searchsorted(self.hashes, keys)
+        open_ = np.arange(len(strings))  # not yet decided; more than one round only where hashes collide
+        while open_.size:
+            open_ = open_[place[open_] < len(self)]
+            open_ = open_[self.hashes[place[open_]] == keys[open_]]
+            at = place[open_]
+            same = self.lengths[at] == lengths[open_]
+            same[same] = equal(self.blob, self.starts[at[same]], blob, starts[open_[same]], lengths[open_[same]])
+            found[open_[same]] = at[same]
+            open_ = open_[~same]
+            place[open_] += 1
+        return found
+
+
+def encode(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """All strings in one blob of bytes, and the length of each."""
+    pieces = [string.encode("utf-8", "surrogatepass") for string in strings]
+    lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
+    return np.frombuffer(b"".join(pieces), np.uint8), lengths
+
+
+def hashes(blob: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """The 64-bit hash of each piece of the blob."""
+    sums = np.zeros(len(blob) + 1, np.uint64)
+    np.cumsum((blob + np.uint64(1)) * powers(P, len(blob)), out=sums[1:])
+    keys = (sums[ends] - sums[starts]) * powers(P_INVERSE, len(blob) + 1)[starts]
+    keys ^= keys >> np.uint64(31)
+    keys *= np.uint64(0xBF58476D1CE4E5B9)
+    return keys ^ (keys >> np.uint64(29))
+
+
+def powers(base: int, count: int) -> np.ndarray:
+    """base^0, base^1, … modulo 2^64."""
+    factors = np.full(count, base, np.uint64)
+    factors[:1] = 1
+    return np.multiply.accumulate(factors)
+
+
+def equal(a: np.ndarray, a_starts: np.ndarray, b: np.ndarray, b_starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Whether each piece of blob `a` equals the piece of blob `b` of the same length."""
+    inside = ranges(lengths)
+    differ = a[np.repeat(a_starts, lengths) + inside] != b[np.repeat(b_starts, lengths) + inside]
+    wrong = np.concatenate([[0], np.cumsum(differ)])
+    ends = np.cumsum(lengths)
+    return np.asarray(wrong[ends] == wrong[ends - lengths])
+
+
+def ranges(lengths: np.ndarray) -> np.ndarray:
+    """0 … n-1 for each n, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)

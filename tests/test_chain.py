@@ -1,0 +1,219 @@
+"""The chain against the oracle, against published figures, and each route to a number against the others."""
+
+from dataclasses import replace
+from math import log
+
+import numpy as np
+import oracle
+import pytest
+
+from tagger import chain as chain_module
+from tagger import viterbi
+from tagger.chain import Chain, forward_backward, in_log_space, path_scores, scaled, spans_less
+from tagger.pack import Pack, batches
+
+LENGTHS = [[1], [3, 1, 4], [2, 0, 3, 3, 1, 0], [5], [0, 0]]
+KINDS = ["plain", "forbidden transitions", "forbidden tags", "forbidden ends", "wide"]
+
+
+def random_chain(lengths, K, seed, kind="plain", dtype=np.float64):
+    random = np.random.default_rng(seed)
+    pack = Pack.of(lengths)
+    start, end = random.normal(size=K), random.normal(size=K)
+    transitions = random.normal(size=(K, K))
+    emissions = random.normal(size=(sum(lengths), K))
+    if kind == "forbidden transitions":
+        transitions[random.random((K, K)) < 0.4] = -np.inf
+        np.fill_diagonal(transitions, 0.5)  # so that a path exists
+    if kind == "forbidden tags":
+        emissions[random.random(emissions.shape) < 0.4] = -np.inf
+        emissions[:, 0] = 0.3
+    if kind == "forbidden ends":
+        start[1:] = -np.inf
+        end[:-1] = -np.inf
+        if 1 in lengths:
+            end[0] = 0.1
+    if kind == "wide":
+        emissions *= 100
+        transitions *= 30
+    emissions, transitions = emissions.astype(dtype), transitions.astype(dtype)
+    return Chain(pack, start.astype(dtype), transitions, end.astype(dtype), emissions)
+
+
+def by_oracle(chain):
+    """For each rank: all paths of the sentence, and the rows of its tokens."""
+    for rank, length in enumerate(chain.pack.lengths.tolist()):
+        rows = chain.pack.starts[:length] + rank
+        scores = (chain.start.tolist(), chain.transitions.tolist(), chain.end.tolist())
+        yield rank, rows, oracle.paths(*scores, chain.emissions[rows].tolist())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize("K", [1, 2, 3])
+def test_all_quantities_equal_enumeration(kind, lengths, K):
+    chain = random_chain(lengths, K, seed=K, kind=kind)
+    found = forward_backward(chain)
+    expected = np.zeros((K, K))
+    best_tags, best_scores = viterbi.best(chain)
+    for rank, rows, every in by_oracle(chain):
+        assert found.log_z[rank] == pytest.approx(oracle.log_z(every), abs=1e-9, rel=1e-12)
+        if len(rows):
+            np.testing.assert_allclose(found.marginals[rows], oracle.node_marginals(every, K), atol=1e-9)
+        expected += np.sum(oracle.edge_marginals(every, K), axis=0)
+        assert best_scores[rank] == pytest.approx(every[0][0], abs=1e-9, rel=1e-12)
+        path = tuple(best_tags[rows].tolist())
+        assert dict((p, s) for s, p in every)[path] == pytest.approx(every[0][0], abs=1e-9, rel=1e-12)
+    np.testing.assert_allclose(found.transitions, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_path_scores_equal_enumeration(kind):
+    chain = random_chain([3, 1, 0, 4], 3, seed=5, kind=kind)
+    tags = np.random.default_rng(1).integers(0, 3, len(chain.emissions))
+    found = path_scores(chain, tags)
+    for rank, rows, every in by_oracle(chain):
+        assert found[rank] == pytest.approx(dict((p, s) for s, p in every)[tuple(tags[rows].tolist())], abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 4, 1000])
+def test_n_best_equals_enumeration(kind, n):
+    chain = random_chain([3, 1, 0, 4], 3, seed=9, kind=kind)
+    for found, (_, _, every) in zip(viterbi.n_best(chain, n), by_oracle(chain), strict=True):
+        possible = [(s, p) for s, p in every if s > -np.inf][:n]
+        assert [s for s, _ in found] == pytest.approx([s for s, _ in possible], abs=1e-9, rel=1e-12)
+        assert len({tuple(path.tolist()) for _, path in found}) == len(possible)
+        for s, path in found:
+            assert dict((p, s) for s, p in every)[tuple(path.tolist())] == pytest.approx(s, abs=1e-9, rel=1e-12)
+
+
+def test_no_path_at_all():
+    chain = random_chain([2, 1], 2, seed=1)
+    chain = replace(chain, transitions=np.full((2, 2), -np.inf))
+    found = forward_backward(chain)
+    assert found.log_z[0] == -np.inf and np.isfinite(found.log_z[1])
+    assert viterbi.best(chain)[1][0] == -np.inf
+    assert viterbi.n_best(chain, 3)[0] == []
+    dead_token = replace(random_chain([2], 2, seed=1), emissions=np.array([[0.0, 0.0], [-np.inf, -np.inf]]))
+    assert forward_backward(dead_token).log_z[0] == -np.inf
+    assert viterbi.best(replace(dead_token, emissions=dead_token.emissions.astype(np.float32)))[1][0] == -np.inf
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(np.float32, 2e-5), (np.float64, 1e-11)])
+def test_scaled_equals_log_space(dtype, tolerance):
+    chain = random_chain([40, 7, 7, 1, 0, 23], 6, seed=3, dtype=dtype)
+    a, b = scaled(chain, np.dtype(dtype)), in_log_space(chain)
+    assert a.marginals.dtype == dtype
+    np.testing.assert_allclose(a.log_z, b.log_z, rtol=tolerance)
+    np.testing.assert_allclose(a.marginals, b.marginals, atol=tolerance)
+    np.testing.assert_allclose(a.transitions, b.transitions, atol=40 * tolerance)
+
+
+def test_packed_equals_one_by_one():
+    lengths = [4, 9, 1, 0, 6]
+    together = random_chain(lengths, 4, seed=8)
+    found = forward_backward(together)
+    for rank, length in enumerate(together.pack.lengths.tolist()):
+        rows = together.pack.starts[:length] + rank
+        alone = replace(together, pack=Pack.of([length]), emissions=together.emissions[rows])
+        assert forward_backward(alone).log_z[0] == pytest.approx(found.log_z[rank], abs=1e-12)
+        np.testing.assert_array_equal(viterbi.best(alone)[0], viterbi.best(together)[0][rows])
+
+
+def test_counting():
+    """All scores zero: every path counts one, so log Z = T log K and all tags are equally likely."""
+    lengths = [7, 3, 1, 0]
+    found = forward_backward(Chain(Pack.of(lengths), np.zeros(4), np.zeros((4, 4)), np.zeros(4), np.zeros((11, 4))))
+    np.testing.assert_allclose(found.log_z, [T * log(4) for T in lengths], atol=1e-12)
+    np.testing.assert_allclose(found.marginals, 0.25)
+
+
+def test_without_transitions_each_token_is_a_softmax():
+    chain = replace(random_chain([5, 2], 3, seed=2), start=np.zeros(3), end=np.zeros(3), transitions=np.zeros((3, 3)))
+    softmax = np.exp(chain.emissions) / np.exp(chain.emissions).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(forward_backward(chain).marginals, softmax, rtol=1e-12)
+
+
+def test_a_long_sentence_with_large_scores():
+    """10,000 tokens, scores times 100: scaled probabilities would underflow, so the chain must notice."""
+    chain = random_chain([10_000], 3, seed=4, kind="wide", dtype=np.float32)
+    assert not any(spans_less(chain, span) for span in chain_module.SPAN.values())
+    tags, score = viterbi.best(chain)
+    exact, exact_score = viterbi.best(replace(chain, emissions=chain.emissions.astype(np.float64)))
+    np.testing.assert_array_equal(tags, exact)
+    assert score[0] == pytest.approx(exact_score[0], rel=1e-12)
+    z = forward_backward(chain).log_z[0]
+    assert score[0] <= z <= score[0] + 10_000 * log(3)
+
+
+def test_long_sentences_in_float32_keep_their_tags():
+    """Running sums in float32 would decide otherwise on the last tokens."""
+    chain = random_chain([30_000], 5, seed=6, dtype=np.float32)
+    exact = replace(chain, emissions=chain.emissions.astype(np.float64))
+    np.testing.assert_array_equal(viterbi.best(chain)[0], viterbi.best(exact)[0])
+
+
+def test_forbidden_transitions_are_never_done_in_scaled_space():
+    chain = random_chain([4, 2], 3, seed=0, kind="forbidden transitions")
+    assert not spans_less(chain, 1e9)
+
+
+def test_batches_hold_every_sentence_once():
+    lengths = np.random.default_rng(0).integers(0, 50, 300)
+    groups = batches(lengths, tokens=200)
+    assert sorted(np.concatenate(groups).tolist()) == list(range(300))
+    assert all(lengths[group[:-1]].sum() <= 200 for group in groups)
+    assert batches([]) == []
+
+
+def published_example():
+    """A worked example of linear chains: JackyTintin's notes on linear-chain CRFs, 2018."""
+    np.random.seed(1111)
+    V, m = 5, 10
+    return V, m, np.random.random([m, V, V])
+
+
+def unrolled(V, m, log_psi):
+    """Scores that differ from step to step, as a chain of m·V states that may only move from one step to the next."""
+    K = V * m
+    start, transitions = np.full(K, -np.inf), np.full((K, K), -np.inf)
+    start[:V] = log_psi[0, 0]
+    for t in range(1, m):
+        transitions[(t - 1) * V : t * V, t * V : (t + 1) * V] = log_psi[t]
+    return Chain(Pack.of([m]), start, transitions, np.zeros(K), np.zeros((m, K)))
+
+
+def test_published_best_path_probability_and_forward_row():
+    V, m, log_psi = published_example()
+    chain = unrolled(V, m, log_psi)
+    tags, _ = viterbi.best(chain)
+    assert (tags % V).tolist() == [1, 4, 2, 4, 3, 0, 3, 0, 3, 1]
+    seq = np.random.choice(V, m)
+    p = np.exp(path_scores(chain, seq + V * np.arange(m)) - chain_module.log_z(chain))
+    assert p[0] == pytest.approx(2.69869828108e-08, rel=1e-10)
+    # The forward score of the last tag k is log Z of the chain that must end there.
+    last = []
+    for k in range(V):
+        end = np.full(V * m, -np.inf)
+        end[(m - 1) * V + k] = 0.0
+        last.append(np.exp(chain_module.log_z(replace(chain, end=end))[0]))
+    assert last == pytest.approx([2.66620185e8, 4.91942550e8, 4.48597546e8, 3.42214705e8, 4.10510463e8], rel=1e-8)
+
+
+def test_published_gradient():
+    np.random.seed(1111)
+    V, m = 5, 7
+    seq, x = np.random.choice(V, m), np.random.random(m)
+    W, P, S = np.random.random(V), np.random.random([V, V]), np.random.random(V)
+    posterior = forward_backward(Chain(Pack.of([m]), S, P, np.zeros(V), np.outer(x, W)))
+    residual = np.eye(V)[seq] - posterior.marginals  # observed minus expected
+    seen = np.zeros((V, V))
+    np.add.at(seen, (seq[:-1], seq[1:]), 1)
+    close = dict(abs=5e-9, rel=0)
+    assert x @ residual == pytest.approx([-0.62291675, -0.38050215, -0.18983737, -0.65300231, 1.84625859], **close)
+    dx = [0.03394788, -0.11666261, 0.02592661, 0.07931277, 0.02549323, 0.11371901, 0.02198856]
+    assert residual @ W == pytest.approx(dx, **close)
+    assert residual[0] == pytest.approx([-0.17736447, -0.21489701, -0.20747999, -0.19735031, 0.79709179], **close)
+    dP = [-0.34655117, -0.27314013, -0.16800195, -0.28352514, 0.73359469]
+    assert (seen - posterior.transitions)[0] == pytest.approx(dP, **close)
