@@ -12,8 +12,12 @@ all strings of a blob come out of one running sum: the sum over [start, end) tim
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
+
+from tagger.archive import Archive, Arrays, narrow
+from tagger.rows import ranges
 
 P = 0x9E3779B97F4A7C15  # odd: 2^64 over the golden ratio
 P_INVERSE = pow(P, -1, 1 << 64)
@@ -38,7 +42,11 @@ class StringTable:
         self.blob = blob  # (bytes,) uint8
         self.ends = np.cumsum(lengths, dtype=np.int64)  # (strings,)
         self.starts = self.ends - lengths
-        self.hashes = hashes(blob, self.starts, self.ends)  # (strings,) ascending
+
+    @cached_property
+    def hashes(self) -> np.ndarray:
+        """(strings,) ascending"""
+        return hashes(self.blob, self.starts, self.ends)
 
     @classmethod
     def build(cls, strings: Sequence[str]) -> tuple[StringTable, np.ndarray]:
@@ -84,6 +92,15 @@ class StringTable:
             place[open_] += 1
         return found
 
+    def arrays(self, name: str) -> Arrays:
+        return {f"{name}.blob": self.blob, f"{name}.lengths": narrow(self.lengths)}
+
+    @classmethod
+    def restore(cls, archive: Archive, name: str) -> StringTable:
+        blob, lengths = archive.take(f"{name}.blob", "b", None), archive.take(f"{name}.lengths", "u", None)
+        archive.check(int(lengths.sum(dtype=np.uint64)) == len(blob), f"the strings {name!r} do not fill their blob")
+        return cls(blob, lengths.astype(np.int64))
+
 
 def encode(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """All strings in one blob of bytes, and the length of each."""
@@ -117,8 +134,3 @@ def equal(a: np.ndarray, a_starts: np.ndarray, b: np.ndarray, b_starts: np.ndarr
     ends = np.cumsum(lengths)
     return np.asarray(wrong[ends] == wrong[ends - lengths])
 
-
-def ranges(lengths: np.ndarray) -> np.ndarray:
-    """0 … n-1 for each n, one after the other."""
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)

@@ -1,0 +1,60 @@
+"""Named arrays on their way to and from a model file, checked as they are taken out.
+
+A model's parts put their arrays in and take them out by name; nobody trusts what comes out of a file. `take` refuses an
+array that is missing, of another kind or shape, or not finite, with a `ModelError` that names file and array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tagger.errors import ModelError
+
+KINDS = {"b": "bytes", "u": "unsigned integers", "f": "floating-point numbers"}
+Arrays = dict[str, np.ndarray]
+
+
+class Archive:
+    """The arrays and the description (`meta`) of one model file."""
+
+    def __init__(self, name: str, meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        self.name, self.meta, self.arrays = name, meta, arrays
+
+    def take(self, name: str, kind: str, *shape: int | None) -> np.ndarray:
+        """The array of that name; `kind` is b, u or f, None in `shape` stands for any length."""
+        try:
+            array = self.arrays[name]
+        except KeyError:
+            raise self.error(f"no array {name!r} in it") from None
+        except Exception as error:  # whatever a damaged zip member makes NumPy raise
+            raise self.error(f"the array {name!r} cannot be read ({error})") from error
+        fits = array.dtype == np.uint8 if kind == "b" else array.dtype.kind == kind
+        if not fits or array.dtype.byteorder == ">":
+            raise self.error(f"the array {name!r} should hold {KINDS[kind]}, not {array.dtype}")
+        if len(array.shape) != len(shape) or any(b not in (None, a) for a, b in zip(array.shape, shape, strict=True)):
+            expected = " × ".join("any" if n is None else str(n) for n in shape)
+            raise self.error(f"the array {name!r} should have the shape {expected}, not {array.shape}")
+        if kind == "f" and not np.isfinite(array).all():
+            raise self.error(f"the array {name!r} holds numbers that are not finite")
+        return array
+
+    def check(self, truth: bool, message: str) -> None:
+        if not truth:
+            raise self.error(message)
+
+    def setting(self, name: str, kind: type) -> Any:
+        value = self.meta.get(name)
+        if not isinstance(value, kind):
+            raise self.error(f"its description lacks a proper {name!r}")
+        return value
+
+    def error(self, message: str) -> ModelError:
+        return ModelError(f"{self.name}: not a usable model: {message}")
+
+
+def narrow(array: np.ndarray) -> np.ndarray:
+    """The same whole numbers, none of them negative, in the smallest type that holds them."""
+    return array.astype(np.min_scalar_type(int(array.max(initial=0))))

@@ -1,0 +1,154 @@
+"""The conditional random field: encode, optimise the penalised likelihood, fill a lattice.
+
+A linear chain (Lafferty, McCallum & Pereira 2001): emissions are sums of feature weights, transitions, start and end
+are weights themselves. A feature or tag bigram never seen in training has weight 0: unlikely to matter, not forbidden.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tagger.archive import Archive, Arrays
+from tagger.chain import Chain
+from tagger.emissions import Emissions
+from tagger.errors import TrainingError
+from tagger.features import Features, Windows, learn_features, margin, parse_templates, template_text
+from tagger.lattice import ChainLattice
+from tagger.lexicon import Lexicon
+from tagger.metrics import accuracy
+from tagger.model import Scorer, Tagger, Words, tagged, training_data
+from tagger.pack import Pack
+
+DEV_EVERY = 10  # iterations between two looks at the dev set
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What training tells its watcher after an iteration; `seconds` count from the end of encoding."""
+
+    iteration: int
+    loss: float
+    seconds: float
+    dev_accuracy: float | None
+
+
+class CRFTagger(Tagger):
+    """Settings: `features` names a shipped template or a file; the penalty is `l2 · ‖w‖²`; features seen fewer than
+    `min_count` times are left out; training stops after `max_iterations`, or when the loss falls by less than
+    `tolerance` of itself in ten iterations; `threads` 0 means all cores.
+    """
+
+    kind = "crf"
+    features_: Features
+    weights_: np.ndarray  # (P,) float32
+    start_: np.ndarray  # (K,) float32, as are the next two
+    transitions_: np.ndarray  # (K, K)
+    end_: np.ndarray  # (K,)
+
+    def __init__(
+        self,
+        *,
+        features: str = "default",
+        l2: float = 1.0,
+        max_iterations: int = 200,
+        tolerance: float = 1e-3,
+        min_count: int = 1,
+        threads: int = 0,
+    ) -> None:
+        self.features = features
+        self.l2 = l2
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.min_count = min_count
+        self.threads = threads
+
+    def fit(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Sequence[str]] | None = None,
+        X_dev: Sequence[Any] | None = None,
+        y_dev: Sequence[Sequence[str]] | None = None,
+        watch: Callable[[Progress], None] = lambda progress: None,
+    ) -> CRFTagger:
+        """Learn from tagged sentences; `watch` is told of every iteration."""
+        from threadpoolctl import threadpool_limits
+
+        from tagger.likelihood import Likelihood
+        from tagger.optimize import minimise
+
+        sentences, self.classes_, tags = training_data(X, y)
+        dev = None if X_dev is None else tagged(X_dev, y_dev)
+        K = len(self.classes_)
+        self.template_ = template_text(self.features)
+        templates = parse_templates(self.template_, self.features)
+        windows = Windows.of([sentence.words for sentence in sentences], margin(templates))
+        lengths = np.array([len(sentence) for sentence in sentences])
+        self.lexicon_ = Lexicon.of(windows.words, windows.at(0), tags, K)
+        self.features_, counts = learn_features(templates, windows, tags, K, self.min_count)
+        threads = self.threads or os.cpu_count() or 1
+        with threadpool_limits(limits=1, user_api="blas"):
+            likelihood = Likelihood(self.features_, windows, lengths, tags, K, self.l2, threads)
+            begin = time.perf_counter()
+
+            def after_iteration(iteration: int, loss: float, weights: np.ndarray) -> None:
+                if not np.isfinite(loss):
+                    raise TrainingError(f"the loss became {loss} in iteration {iteration}; try a larger --l2")
+                dev_accuracy = None
+                if dev is not None and iteration % DEV_EVERY == 0:
+                    self.set_weights(*likelihood.split(weights))
+                    dev_accuracy = accuracy(dev, self.predict(dev))
+                watch(Progress(iteration, loss, time.perf_counter() - begin, dev_accuracy))
+
+            # A weight's curvature grows with its count, slower than in proportion: the exponent was found by trial.
+            scale = (likelihood.counts(counts) + max(2 * self.l2, 1.0)) ** -0.25
+            found = minimise(
+                likelihood, np.zeros(likelihood.size), scale, self.max_iterations, self.tolerance, after_iteration
+            )
+        self.set_weights(*likelihood.split(found.x))
+        self.summary_ = {
+            "sentences": len(sentences),
+            "tokens": len(tags),
+            "parameters": likelihood.size,
+            "iterations": found.iterations,
+            "loss": found.loss,
+            "stopped": found.reason,
+        }
+        return self
+
+    def set_weights(self, weights: np.ndarray, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> None:
+        self.weights_ = weights.astype(np.float32)
+        self.start_ = start.astype(np.float32)
+        self.transitions_ = transitions.astype(np.float32)
+        self.end_ = end.astype(np.float32)
+
+    def scorer(self) -> Scorer:
+        emissions = Emissions(self.features_, self.weights_, len(self.classes_))
+
+        def score(sentences: list[Words]) -> ChainLattice:
+            pack = Pack.of([len(words) for words in sentences])
+            chain = Chain(pack, self.start_, self.transitions_, self.end_, emissions(sentences, pack))
+            return ChainLattice(chain)
+
+        return score
+
+    def arrays(self) -> Arrays:
+        own = {"weights": self.weights_, "start": self.start_, "transitions": self.transitions_, "end": self.end_}
+        return own | self.lexicon_.arrays() | self.features_.arrays()
+
+    def restore(self, archive: Archive) -> None:
+        K = len(self.classes_)
+        self.template_ = archive.setting("template", str)
+        self.lexicon_ = Lexicon.restore(archive, K)
+        self.features_ = Features.restore(archive, parse_templates(self.template_, archive.name), K)
+        self.weights_ = archive.take("weights", "f", len(self.features_.rows.tags))
+        self.start_, self.end_ = archive.take("start", "f", K), archive.take("end", "f", K)
+        self.transitions_ = archive.take("transitions", "f", K, K)
+
+    def describe(self) -> dict[str, Any]:
+        return {"template": self.template_}

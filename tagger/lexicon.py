@@ -1,0 +1,42 @@
+"""The words of the training corpus, and how often each was seen with each tag.
+
+It decides what *known* means: the exact form occurs in the tagged training corpus. *Ambiguous* is a word that was
+seen there with two or more tags. Every model carries one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tagger.archive import Archive, Arrays, narrow
+from tagger.rows import Rows
+from tagger.vocab import StringTable
+
+
+class Lexicon:
+    def __init__(self, words: StringTable, rows: Rows, counts: np.ndarray) -> None:
+        self.words = words
+        self.rows = rows  # one for each word
+        self.counts = counts  # of each entry
+
+    @classmethod
+    def of(cls, words: list[str], ids: np.ndarray, tags: np.ndarray, K: int) -> Lexicon:
+        """Of a text: its distinct words, and for each token the word's place among them and the tag."""
+        table, place = StringTable.build(words)
+        cells, counts = np.unique(place[ids] * K + tags, return_counts=True)
+        return cls(table, Rows.of(cells, len(words), K), counts)
+
+    def known(self, words: Sequence[str]) -> np.ndarray:
+        """Whether each word occurs."""
+        return np.asarray(self.words.find(words) >= 0)
+
+    def arrays(self) -> Arrays:
+        return self.words.arrays("words") | self.rows.arrays("lexicon") | {"lexicon.counts": narrow(self.counts)}
+
+    @classmethod
+    def restore(cls, archive: Archive, K: int) -> Lexicon:
+        words = StringTable.restore(archive, "words")
+        rows = Rows.restore(archive, "lexicon", len(words), K)
+        return cls(words, rows, archive.take("lexicon.counts", "u", len(rows.tags)).astype(np.int64))

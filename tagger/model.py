@@ -1,0 +1,131 @@
+"""`Tagger`: the contract of all models; predict, n-best, marginals and score, built once on a `Lattice`.
+
+A model learns (`fit`) and scores (`scorer`); the rest is here. Estimators follow scikit-learn's habits: keyword-only
+settings kept as given by `__init__`, fitted attributes with a trailing underscore. A scorer may keep a cache of words
+it has met; the cache belongs to it, not to the tagger, so that a tagger can be used from several threads at once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tagger.archive import Archive, Arrays
+from tagger.errors import TrainingError
+from tagger.lattice import Lattice
+from tagger.lexicon import Lexicon
+from tagger.metrics import accuracy
+from tagger.pack import batches
+from tagger.sentence import Sentence
+
+Words = Sequence[str]
+Scorer = Callable[[list[Words]], Lattice]
+
+
+class Tagger(ABC):
+    """A part-of-speech tagger. `X` is a list of word lists or of Sentences, `y` a list of tag lists."""
+
+    kind: ClassVar[str]
+    classes_: list[str]  # the K tags, sorted
+    lexicon_: Lexicon
+    summary_: dict[str, Any]  # of training, for a reader; no clocks
+    column_: str = "upos"  # of CoNLL-U: where the tags came from, and where to put them
+
+    @abstractmethod
+    def fit(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None, X_dev: Any = None, y_dev: Any = None) -> Tagger:
+        """Learn from tagged sentences. Without `y`, X holds tagged Sentences."""
+
+    @abstractmethod
+    def scorer(self) -> Scorer:
+        """A function from sentences to their lattice, for use by one thread."""
+
+    @abstractmethod
+    def arrays(self) -> Arrays:
+        """All that was learned, as named arrays."""
+
+    @abstractmethod
+    def restore(self, archive: Archive) -> None:
+        """Take back what `arrays` gave; settings and `classes_` are there already."""
+
+    def describe(self) -> dict[str, Any]:
+        """What else of the learned the model file tells in words."""
+        return {}
+
+    def lattices(self, X: Sequence[Any]) -> Iterator[tuple[np.ndarray, Lattice]]:
+        """Sentences in packs of like length: which ones, and their lattice."""
+        sentences = [words_of(sentence) for sentence in X]
+        score = self.scorer()
+        for group in batches([len(words) for words in sentences]):
+            yield group, score([sentences[i] for i in group.tolist()])
+
+    def predict(self, X: Sequence[Any]) -> list[list[str]]:
+        """The best tags of each sentence."""
+        names = np.array(self.classes_, dtype=object)
+        return self.collect(X, lambda lattice: names[lattice.best()[0]], np.ndarray.tolist)
+
+    def predict_marginals(self, X: Sequence[Any]) -> list[np.ndarray]:
+        """For each sentence (T, K): the probability of each tag at each token, columns in the order of `classes_`."""
+        return self.collect(X, lambda lattice: lattice.marginals(), np.ascontiguousarray)
+
+    def collect(self, X: Sequence[Any], ask: Callable[[Lattice], np.ndarray], finish: Callable[[np.ndarray], Any]) -> list[Any]:
+        """One answer per token, cut into sentences."""
+        out: list[Any] = [None] * len(X)
+        for group, lattice in self.lattices(X):
+            ends = np.cumsum([len(X[i]) for i in group.tolist()])
+            for i, rows in zip(group.tolist(), np.split(ask(lattice), ends[:-1]), strict=True):
+                out[i] = finish(rows)
+        return out
+
+    def predict_nbest(self, X: Sequence[Any], n: int) -> list[list[tuple[float, list[str]]]]:
+        """For each sentence up to n taggings as (probability, tags), best first."""
+        out: list[list[tuple[float, list[str]]]] = [[] for _ in X]
+        for group, lattice in self.lattices(X):
+            for i, z, paths in zip(group.tolist(), lattice.log_z().tolist(), lattice.n_best(n), strict=True):
+                out[i] = [(float(np.exp(s - z)), [self.classes_[k] for k in path.tolist()]) for s, path in paths]
+        return out
+
+    def score(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> float:
+        """The accuracy on tagged sentences."""
+        gold = tagged(X, y)
+        return accuracy(gold, self.predict(gold)) or 0.0
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings, as scikit-learn asks for them."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **settings: Any) -> Tagger:
+        unknown = settings.keys() - self.get_params().keys()
+        if unknown:
+            raise ValueError(f"{type(self).__name__} has no setting {', '.join(sorted(unknown))}")
+        for name, value in settings.items():
+            setattr(self, name, value)
+        return self
+
+
+def words_of(sentence: Sentence | Words) -> Words:
+    return sentence.words if isinstance(sentence, Sentence) else sentence
+
+
+def tagged(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence]:
+    """Tagged sentences out of what the caller gave."""
+    if y is None:
+        if any(not isinstance(sentence, Sentence) or sentence.tags is None for sentence in X):
+            raise ValueError("without y, every item of X must be a Sentence with tags")
+        return list(X)
+    if len(X) != len(y):
+        raise ValueError(f"{len(X)} sentences, but {len(y)} lists of tags")
+    return [Sentence(words_of(words), tags) for words, tags in zip(X, y, strict=True)]
+
+
+def training_data(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> tuple[list[Sentence], list[str], np.ndarray]:
+    """The sentences to learn from, the tag set, and all tags as numbers (N,)."""
+    sentences = [sentence for sentence in tagged(X, y) if len(sentence)]
+    if not sentences:
+        raise TrainingError("no sentence to learn from: the corpus is empty")
+    names = sorted({tag for sentence in sentences for tag in sentence.tags or ()})
+    numbers = {name: k for k, name in enumerate(names)}
+    return sentences, names, np.array([numbers[tag] for sentence in sentences for tag in sentence.tags or ()])

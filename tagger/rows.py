@@ -1,0 +1,57 @@
+"""Sparse rows: for each of many things (a word, a feature, an ending) the few tags it was seen with.
+
+One layout for all of them: row i owns the entries `bounds[i] : bounds[i + 1]`, by rising tag. Values (counts,
+probabilities, weights) live in arrays beside, one for each entry.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tagger.archive import Archive, Arrays, narrow
+
+
+class Rows:
+    def __init__(self, widths: np.ndarray, tags: np.ndarray) -> None:
+        self.bounds = np.concatenate([[0], np.cumsum(widths, dtype=np.int64)])  # (rows + 1,)
+        self.tags = tags  # (entries,)
+
+    @classmethod
+    def of(cls, cells: np.ndarray, count: int, K: int) -> Rows:
+        """Of ascending cells, row · K + tag."""
+        return cls(np.bincount(cells // K, minlength=count), (cells % K).astype(np.int32))
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    @property
+    def widths(self) -> np.ndarray:
+        """The number of entries of each row."""
+        return np.diff(self.bounds)
+
+    @property
+    def owners(self) -> np.ndarray:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self)), self.widths)
+
+    def entries(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """All entries of these rows, one row after the other, and how many each row has."""
+        widths = self.bounds[rows + 1] - self.bounds[rows]
+        return np.repeat(self.bounds[rows], widths) + ranges(widths), widths
+
+    def arrays(self, name: str) -> Arrays:
+        return {f"{name}.widths": narrow(self.widths), f"{name}.tags": narrow(self.tags)}
+
+    @classmethod
+    def restore(cls, archive: Archive, name: str, count: int, K: int) -> Rows:
+        widths = archive.take(f"{name}.widths", "u", count)
+        tags = archive.take(f"{name}.tags", "u", None)
+        fits = int(widths.sum(dtype=np.uint64)) == len(tags) and int(tags.max(initial=0)) < max(K, 1)
+        archive.check(fits, f"the rows {name!r} do not fit their entries or the tag set")
+        return cls(widths, tags.astype(np.int32))
+
+
+def ranges(lengths: np.ndarray) -> np.ndarray:
+    """0 … n-1 for each n, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)

@@ -1,0 +1,93 @@
+"""One `.npz` per model: versioned, no pickle, so that a model from a stranger is data and never code.
+
+The member `meta` is JSON in UTF-8 bytes: format version, kind, program version, settings that change the result, tag
+set, a summary of the training. All others are plain arrays; each part of a model checks its own when it takes them.
+The same model gives the same bytes: no clock, path or thread count goes in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+import zlib
+from typing import Any
+
+import numpy as np
+
+from tagger.archive import Archive
+from tagger.crf import CRFTagger
+from tagger.errors import ModelError
+from tagger.files import atomic_writer, reason
+from tagger.hmm import HMMTagger
+from tagger.model import Tagger
+from tagger.version import __version__
+
+FORMAT = 1
+KINDS: dict[str, type[Tagger]] = {"hmm": HMMTagger, "crf": CRFTagger}
+NOT_STORED = {"threads"}  # settings that change the time, not the result
+TRAIN_FIRST = "train one with `tagger train-crf CORPUS` or `tagger train-hmm CORPUS`"
+
+
+def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
+    """Write a fitted tagger to a file, atomically."""
+    settings = {name: value for name, value in model.get_params().items() if name not in NOT_STORED}
+    meta = {
+        "format": FORMAT,
+        "kind": model.kind,
+        "program": __version__,
+        "settings": settings,
+        "tags": model.classes_,
+        "column": model.column_,
+        "summary": model.summary_,
+        **model.describe(),
+    }
+    text = json.dumps(meta, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
+    with atomic_writer(path) as stream:
+        np.savez_compressed(stream, allow_pickle=False, meta=np.frombuffer(text, np.uint8), **model.arrays())
+
+
+def load_model(path: str | os.PathLike[str]) -> Tagger:
+    """Read a tagger from a file."""
+    name = os.fspath(path)
+    try:
+        with np.load(name, allow_pickle=False) as members:
+            if not isinstance(members, np.lib.npyio.NpzFile):
+                raise ModelError(f"{name}: not a model: expected a .npz archive")
+            return build(Archive(name, read_meta(name, members), members))
+    except FileNotFoundError:
+        raise ModelError(f"no model {name!r}: {TRAIN_FIRST}, or name another file with -m") from None
+    except OSError as error:
+        raise ModelError(f"cannot read {name}: {reason(error)}") from error
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ModelError(f"{name}: not a model, or a damaged one: expected a .npz file written by tagger") from error
+
+
+def read_meta(name: str, members: Any) -> dict[str, Any]:
+    try:
+        meta = json.loads(members["meta"].tobytes().decode("utf-8", "surrogatepass"))
+    except (KeyError, ValueError, RecursionError, AttributeError) as error:
+        raise ModelError(f"{name}: not a model of tagger: it has no readable description") from error
+    if not isinstance(meta, dict) or not isinstance(meta.get("format"), int):
+        raise ModelError(f"{name}: not a model of tagger: its description has no format version")
+    if meta["format"] > FORMAT:
+        newer = f"format {meta['format']}, written by tagger {meta.get('program')}"
+        raise ModelError(f"{name}: {newer}, is newer than this program ({__version__}); please update it")
+    return meta
+
+
+def build(archive: Archive) -> Tagger:
+    kind = KINDS.get(archive.setting("kind", str))
+    archive.check(kind is not None, f"unknown kind {archive.meta['kind']!r}; expected {' or '.join(KINDS)}")
+    assert kind is not None
+    settings, tags = archive.setting("settings", dict), archive.setting("tags", list)
+    archive.check(bool(tags) and all(isinstance(tag, str) and tag for tag in tags), "its tag set is not a list of names")
+    try:
+        model = kind(**settings)
+    except TypeError:
+        raise archive.error("it has settings that this program does not know") from None
+    model.classes_ = tags
+    model.column_ = archive.setting("column", str)
+    model.summary_ = archive.setting("summary", dict)
+    model.restore(archive)
+    return model
