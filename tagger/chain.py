@@ -20,7 +20,10 @@ import numpy as np
 
 from tagger.pack import Pack
 
-SPAN = {np.dtype(np.float32): 80.0, np.dtype(np.float64): 650.0}  # in nats: about log of the largest number
+SPAN: dict[np.dtype, float] = {
+    np.dtype(np.float32): 80.0,
+    np.dtype(np.float64): 650.0,
+}  # in nats: about log of the largest number
 LOG_CELLS = 1 << 22  # cells of the (rows, K, K) arrays in log space
 
 

@@ -108,7 +108,12 @@ class CRFTagger(Tagger):
             # A weight's curvature grows with its count, slower than in proportion: the exponent was found by trial.
             scale = (likelihood.counts(counts) + max(2 * self.l2, 1.0)) ** -0.25
             found = minimise(
-                likelihood, np.zeros(likelihood.size), scale, self.max_iterations, self.tolerance, after_iteration
+                likelihood,
+                np.zeros(likelihood.size),
+                scale,
+                self.max_iterations,
+                self.tolerance,
+                after_iteration,
             )
         self.set_weights(*likelihood.split(found.x))
         self.summary_ = {
@@ -138,7 +143,12 @@ class CRFTagger(Tagger):
         return score
 
     def arrays(self) -> Arrays:
-        own = {"weights": self.weights_, "start": self.start_, "transitions": self.transitions_, "end": self.end_}
+        own = {
+            "weights": self.weights_,
+            "start": self.start_,
+            "transitions": self.transitions_,
+            "end": self.end_,
+        }
         return own | self.lexicon_.arrays() | self.features_.arrays()
 
     def restore(self, archive: Archive) -> None:

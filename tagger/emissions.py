@@ -8,6 +8,7 @@ for all new words of a block together, and kept in a bounded cache.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from tagger.features import Features, Windows, token_keys, word_keys
 from tagger.pack import Pack
 
 CACHED_WORDS = 100_000
+Key = TypeVar("Key")
 MARKS = 2  # the cache begins with the places before and after a sentence
 
 
@@ -63,9 +65,8 @@ class Emissions:
         begin = MARKS + len(self.slots)
         self.slots.update(zip(words, range(begin, begin + len(words)), strict=True))
         values = {name: ids[:-MARKS] for name, ids in self.features.values(words).items()}
-        for cache, fresh in ((self.values, values), (self.rows, self.score(values))):
-            for name, rows in fresh.items():
-                cache[name] = np.concatenate([cache[name], rows])
+        self.rows = joined(self.rows, self.score(values))
+        self.values = joined(self.values, values)
 
     def score(self, values: dict[str, np.ndarray]) -> dict[int, np.ndarray]:
         """For each offset (words, K): the scores of words with these values."""
@@ -84,3 +85,7 @@ class Emissions:
         cells = np.repeat(there % rows * self.K, widths) + self.features.rows.tags[params]
         sums = np.bincount(cells, weights=self.weights[params], minlength=rows * self.K)
         return sums.reshape(rows, self.K).astype(np.float32)
+
+
+def joined(old: dict[Key, np.ndarray], new: dict[Key, np.ndarray]) -> dict[Key, np.ndarray]:
+    return {key: np.concatenate([rows, new[key]]) for key, rows in old.items()}

@@ -71,7 +71,7 @@ class Template:
 def template_text(name_or_path: str) -> str:
     """A template shipped with the package, or a file of the user's own."""
     if name_or_path in SHIPPED:
-        return resources.files("tagger").joinpath("templates", f"{name_or_path}.txt").read_text("utf-8")
+        return (resources.files("tagger") / "templates" / f"{name_or_path}.txt").read_text("utf-8")
     if not Path(name_or_path).exists():
         raise TemplateError(f"no template {name_or_path!r}: expected {', '.join(SHIPPED)} or a file")
     return "\n".join(Lines(name_or_path))
@@ -128,7 +128,7 @@ def margin(templates: list[Template]) -> int:
 
 
 def function_of(part: Part) -> Function:
-    return FUNCTIONS[part.name] if part.number is None else partial(NUMBERED[part.name], n=part.number)
+    return FUNCTIONS[part.name] if part.number is None else partial(NUMBERED[part.name], part.number)
 
 
 @dataclass(frozen=True)
@@ -300,7 +300,7 @@ def observed(
 
 
 def describe(sentence: Sequence[str], templates: list[Template]) -> list[list[str]]:
-    """Each token's features as text: `suffix:3[0]=ing`; a mark outside the sentence is shown as `<before>`, `<after>`."""
+    """Each token's features as text: `suffix:3[0]=ing`. The marks outside the sentence are `<before>` and `<after>`."""
     functions = {part: function_of(part) for template in templates for part in template.parts}
 
     def fill(part: Part, i: int) -> str | None:

@@ -24,7 +24,7 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, cast
 
 from tagger.errors import CorpusError, FileError
 
@@ -64,7 +64,9 @@ class Lines:
             self.number += 1
             if not line.isascii() and (bad := UNDECODABLE.search(line)):
                 byte = ord(bad.group()) - 0xDC00
-                raise self.error(f"byte 0x{byte:02X} after {bad.start()} characters is not {self.encoding}; try --encoding")
+                raise self.error(
+                    f"byte 0x{byte:02X} after {bad.start()} characters is not {self.encoding}; try --encoding"
+                )
             yield line[:-1] if line.endswith("\r") else line
 
     @property
@@ -127,7 +129,7 @@ def open_input(path: str) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file that takes the place of `path` when the block ends without an error."""
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file() and not target.is_dir():
@@ -145,7 +147,7 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.fsync(stream.fileno())
         if target.exists():
             temporary.chmod(target.stat().st_mode & 0o7777)
-        os.replace(temporary, target)
+        temporary.replace(target)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
@@ -154,7 +156,7 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def open_output(path: str) -> Iterator[BinaryIO]:
+def open_output(path: str) -> Iterator[IO[bytes]]:
     """A binary stream for results: standard output, or an atomic file, compressed as its suffix says."""
     if path == "-":
         if sys.stdout is None:
@@ -166,7 +168,7 @@ def open_output(path: str) -> Iterator[BinaryIO]:
         suffix = Path(path).suffix
         if suffix == ".gz":  # no name and no clock inside: the same text gives the same bytes
             with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
-                yield packed  # type: ignore[misc]
+                yield cast(IO[bytes], packed)
         elif suffix in COMPRESSED:
             with COMPRESSED[suffix](stream, "wb") as packed:
                 yield packed

@@ -50,7 +50,13 @@ class Guesser:
 
     @classmethod
     def learn(
-        cls, words: Sequence[str], owners: np.ndarray, tags: np.ndarray, counts: np.ndarray, K: int, suffix_length: int
+        cls,
+        words: Sequence[str],
+        owners: np.ndarray,
+        tags: np.ndarray,
+        counts: np.ndarray,
+        K: int,
+        suffix_length: int,
     ) -> tuple[Guesser, np.ndarray]:
         """From rare words and their entries (word, tag, count).
 
@@ -103,7 +109,10 @@ class Guesser:
     def restore(cls, archive: Archive, K: int) -> Guesser:
         table = StringTable.restore(archive, "spellings")
         rows = Rows.restore(archive, "guesser", len(table), K)
-        counts, kappas = archive.take("guesser.counts", "f", len(rows.tags)), archive.take("guesser.kappas", "f", None)
+        counts, kappas = (
+            archive.take("guesser.counts", "f", len(rows.tags)),
+            archive.take("guesser.kappas", "f", None),
+        )
         archive.check(len(kappas) >= len(descriptions("", 0)) and bool((kappas > 0).all()), "bad guesser")
         return cls(table, rows, counts, kappas, K)
 

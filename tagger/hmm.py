@@ -32,7 +32,7 @@ CACHED_WORDS = 100_000
 
 
 class HMMTagger(Tagger):
-    """Settings: words seen at most `rare_count` times teach the guesser, which looks at up to `suffix_length` letters."""
+    """Settings: words seen up to `rare_count` times teach the guesser, which looks at up to `suffix_length` letters."""
 
     kind = "hmm"
     pi_: np.ndarray  # (K,) probabilities, as all of these
@@ -142,7 +142,8 @@ class HMMTagger(Tagger):
         lows = [word.lower() for word in firsts]
         change = ~self.lexicon_.known(firsts) & self.lexicon_.known(lows)
         return [
-            [low, *words[1:]] if swap else words for words, low, swap in zip(sentences, lows, change.tolist(), strict=True)
+            [low, *words[1:]] if swap else words
+            for words, low, swap in zip(sentences, lows, change.tolist(), strict=True)
         ]
 
     def arrays(self) -> Arrays:

@@ -93,7 +93,9 @@ class Likelihood:
         self.groups = batches(lengths)
         self.packs = [Pack.of(lengths[group]) for group in self.groups]
         begins = np.cumsum(lengths) - lengths
-        order = np.concatenate([corpus_tokens(pack, begins[g], lengths[g]) for pack, g in zip(self.packs, self.groups, strict=True)])
+        order = np.concatenate(
+            [corpus_tokens(pack, begins[g], lengths[g]) for pack, g in zip(self.packs, self.groups, strict=True)]
+        )
         ends = np.cumsum([pack.ranks.size for pack in self.packs])
         self.rows = [slice(int(end) - pack.ranks.size, int(end)) for end, pack in zip(ends, self.packs, strict=True)]
         self.tags = tags[order]  # (N,) gold tags, in the order of the packs
@@ -103,11 +105,9 @@ class Likelihood:
         values = features.values(windows.words)
         parts = Builder(features, windows, values, order, K, self.dtype)
         self.tables = [parts.word_table(offset) for offset in features.offsets]
-        self.narrow: list[Cells] = []
-        for t, template in enumerate(features.templates):
-            if template.offset is None:
-                found = parts.token_template(t)
-                (self.tables if isinstance(found, Table) else self.narrow).append(found)  # type: ignore[attr-defined]
+        several = [parts.token_template(t) for t, template in enumerate(features.templates) if template.offset is None]
+        self.tables += [part for part in several if isinstance(part, Table)]
+        self.narrow = [part for part in several if isinstance(part, Cells)]
 
         self.seen = np.unique(self.bigrams())  # previous · K + next
         self.features_end = len(features.rows.tags)
@@ -146,7 +146,7 @@ class Likelihood:
 
         losses, transitions, starts, ends = zip(*self.map(one_pack, range(len(self.packs))), strict=True)
         gradient = np.empty(self.size)
-        parts = [*self.tables, *self.narrow]
+        parts: list[Table | Cells] = [*self.tables, *self.narrow]
         for part, found in zip(parts, self.map(lambda part: part.gradient(self.residual), parts), strict=True):
             gradient[part.span] = found
         gradient[self.features_end :] = np.concatenate([sum(transitions).ravel()[self.seen], sum(starts), sum(ends)])
@@ -154,7 +154,13 @@ class Likelihood:
         return float(sum(losses) + self.l2 * (weights @ weights)), gradient
 
     def pack_loss(
-        self, i: int, w: np.ndarray, tables: list[np.ndarray], start: np.ndarray, transitions: np.ndarray, end: np.ndarray
+        self,
+        i: int,
+        w: np.ndarray,
+        tables: list[np.ndarray],
+        start: np.ndarray,
+        transitions: np.ndarray,
+        end: np.ndarray,
     ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
         """-log p of pack i, and expected minus observed: transitions, starts, ends. Leaves its part of the residual."""
         pack, rows = self.packs[i], self.rows[i]
@@ -215,7 +221,9 @@ class Builder:
     def word_table(self, offset: int) -> Table:
         """All templates that look at the one word at that offset."""
         own = [t for t, template in enumerate(self.features.templates) if template.offset == offset]
-        ids = [self.features.ids(t, word_keys(self.features.templates[t], self.values, self.features.radix)) for t in own]
+        ids = [
+            self.features.ids(t, word_keys(self.features.templates[t], self.values, self.features.radix)) for t in own
+        ]
         first, end = self.features.bases[own[0]], self.features.bases[own[-1] + 1]
         return self.table(self.windows.at(offset)[self.order], np.stack(ids), int(first), int(end))
 
@@ -239,10 +247,14 @@ class Builder:
     def table(self, index: np.ndarray, ids: np.ndarray, first: int, end: int) -> Table:
         """`ids` (templates, R): the features of each row, numbered from `first` to `end` in all, -1 for none."""
         features = self.features
-        templates, R = ids.shape
+        _templates, R = ids.shape
         there = ids.T.ravel() >= 0
         scores = csr_array(
-            (np.ones(there.sum(), self.dtype), ids.T.ravel()[there] - first, np.append(0, np.cumsum((ids >= 0).sum(axis=0)))),
+            (
+                np.ones(there.sum(), self.dtype),
+                ids.T.ravel()[there] - first,
+                np.append(0, np.cumsum((ids >= 0).sum(axis=0))),
+            ),
             shape=(R, end - first),
         )
         tokens = np.argsort(index, kind="stable")

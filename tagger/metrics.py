@@ -58,9 +58,7 @@ def accuracy(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) -> Rate
     return rate(right, sum(map(len, gold)))
 
 
-def evaluate(
-    gold: Sequence[Sentence], guesses: Sequence[Sequence[str]], lexicon: Lexicon | None = None
-) -> Evaluation:
+def evaluate(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]], lexicon: Lexicon | None = None) -> Evaluation:
     """Compare tagged sentences with guessed tags. `lexicon` tells known words; without it those rates are None."""
     cells: Counter[tuple[str, str]] = Counter()  # (gold, guess)
     by_word: Counter[tuple[str, bool]] = Counter()  # (word, right)
@@ -99,8 +97,13 @@ def tag_scores(cells: Counter[tuple[str, str]]) -> list[TagScore]:
         right[a] += count * (a == b)
     # F1 = 2 · right / (gold + guess), the harmonic mean of precision and recall
     return [
-        TagScore(tag, rate(right[tag], guess[tag]), rate(right[tag], gold[tag]),
-                 rate(2 * right[tag], gold[tag] + guess[tag]), gold[tag])
+        TagScore(
+            tag,
+            rate(right[tag], guess[tag]),
+            rate(right[tag], gold[tag]),
+            rate(2 * right[tag], gold[tag] + guess[tag]),
+            gold[tag],
+        )
         for tag in sorted(gold.keys() | guess.keys(), key=lambda tag: (-gold[tag], tag))
     ]
 
@@ -116,9 +119,7 @@ def known_rates(by_word: Counter[tuple[str, bool]], lexicon: Lexicon) -> tuple[R
     return rate(rights[True], totals[True]), rate(rights[False], totals[False])
 
 
-def pairs(
-    gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]
-) -> zip[tuple[Sentence, Sequence[str]]]:
+def pairs(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) -> zip[tuple[Sentence, Sequence[str]]]:
     return zip(gold, guesses, strict=True)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,7 +36,9 @@ class Tagger(ABC):
     column_: str = "upos"  # of CoNLL-U: where the tags came from, and where to put them
 
     @abstractmethod
-    def fit(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None, X_dev: Any = None, y_dev: Any = None) -> Tagger:
+    def fit(
+        self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None, X_dev: Any = None, y_dev: Any = None
+    ) -> Tagger:
         """Learn from tagged sentences. Without `y`, X holds tagged Sentences."""
 
     @abstractmethod
@@ -55,29 +57,30 @@ class Tagger(ABC):
         """What else of the learned the model file tells in words."""
         return {}
 
-    def lattices(self, X: Sequence[Any]) -> Iterator[tuple[np.ndarray, Lattice]]:
+    def lattices(self, X: Sequence[Any], scorer: Scorer | None = None) -> Iterator[tuple[np.ndarray, Lattice]]:
         """Sentences in packs of like length: which ones, and their lattice."""
         sentences = [words_of(sentence) for sentence in X]
-        score = self.scorer()
+        score = scorer or self.scorer()
         for group in batches([len(words) for words in sentences]):
             yield group, score([sentences[i] for i in group.tolist()])
 
-    def predict(self, X: Sequence[Any]) -> list[list[str]]:
-        """The best tags of each sentence."""
+    def predict(self, X: Sequence[Any], scorer: Scorer | None = None) -> list[list[str]]:
+        """The best tags of each sentence. Who calls often, block after block, passes the same `scorer` each time."""
         names = np.array(self.classes_, dtype=object)
-        return self.collect(X, lambda lattice: names[lattice.best()[0]], np.ndarray.tolist)
+        found = self.by_sentence(X, ((group, lattice.best()[0]) for group, lattice in self.lattices(X, scorer)))
+        return [names[tags].tolist() for tags in found]
 
     def predict_marginals(self, X: Sequence[Any]) -> list[np.ndarray]:
         """For each sentence (T, K): the probability of each tag at each token, columns in the order of `classes_`."""
-        return self.collect(X, lambda lattice: lattice.marginals(), np.ascontiguousarray)
+        return self.by_sentence(X, ((group, lattice.marginals()) for group, lattice in self.lattices(X)))
 
-    def collect(self, X: Sequence[Any], ask: Callable[[Lattice], np.ndarray], finish: Callable[[np.ndarray], Any]) -> list[Any]:
-        """One answer per token, cut into sentences."""
-        out: list[Any] = [None] * len(X)
-        for group, lattice in self.lattices(X):
+    def by_sentence(self, X: Sequence[Any], answers: Iterable[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
+        """Answers per token, group by group, cut into sentences in their order."""
+        out: list[np.ndarray] = [np.empty(0)] * len(X)
+        for group, rows in answers:
             ends = np.cumsum([len(X[i]) for i in group.tolist()])
-            for i, rows in zip(group.tolist(), np.split(ask(lattice), ends[:-1]), strict=True):
-                out[i] = finish(rows)
+            for i, own in zip(group.tolist(), np.split(rows, ends[:-1]), strict=True):
+                out[i] = own
         return out
 
     def predict_nbest(self, X: Sequence[Any], n: int) -> list[list[tuple[float, list[str]]]]:

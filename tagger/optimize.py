@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -44,15 +45,21 @@ def minimise(
         loss, gradient = function(z * scale)
         return loss, gradient * scale
 
-    def after_step(intermediate_result: object) -> None:
+    def after_step(intermediate_result: Any) -> None:
         nonlocal reason
-        losses.append(float(intermediate_result.fun))  # type: ignore[attr-defined]
-        watch(len(losses), losses[-1], intermediate_result.x * scale)  # type: ignore[attr-defined]
+        losses.append(float(intermediate_result.fun))
+        watch(len(losses), losses[-1], intermediate_result.x * scale)
         if len(losses) > PERIOD and losses[-1 - PERIOD] - losses[-1] < tolerance * losses[-1]:
             reason = f"the loss fell by less than {tolerance:g} of itself in {PERIOD} iterations"
             raise StopIteration
 
-    options = {"maxiter": max_iterations, "maxfun": 20 * max_iterations, "maxcor": 10, "ftol": 0.0, "gtol": 0.0}
+    options = {
+        "maxiter": max_iterations,
+        "maxfun": 20 * max_iterations,
+        "maxcor": 10,
+        "ftol": 0.0,
+        "gtol": 0.0,
+    }
     found = minimize(scaled, x / scale, jac=True, method="L-BFGS-B", callback=after_step, options=options)
     if not reason:
         full = len(losses) >= max_iterations

@@ -12,7 +12,7 @@ from collections.abc import Callable
 Function = Callable[[str], "str | None"]
 
 FUNCTIONS: dict[str, Function] = {}
-NUMBERED: dict[str, Callable[[str, int], "str | None"]] = {}
+NUMBERED: dict[str, Callable[[int, str], str | None]] = {}
 
 
 def feature(function: Function) -> Function:
@@ -20,7 +20,7 @@ def feature(function: Function) -> Function:
     return function
 
 
-def feature_with_number(function: Callable[[str, int], str | None]) -> Callable[[str, int], str | None]:
+def feature_with_number(function: Callable[[int, str], str | None]) -> Callable[[int, str], str | None]:
     NUMBERED[function.__name__] = function
     return function
 
@@ -68,18 +68,18 @@ def capital(word: str) -> str | None:
 
 
 @feature_with_number
-def prefix(word: str, n: int) -> str | None:
+def prefix(n: int, word: str) -> str | None:
     """The first n letters of the lower-case word, if it has so many."""
     return word.lower()[:n] if len(word) >= n else None
 
 
 @feature_with_number
-def suffix(word: str, n: int) -> str | None:
+def suffix(n: int, word: str) -> str | None:
     """The last n letters of the lower-case word, if it has so many."""
     return word.lower()[-n:] if len(word) >= n else None
 
 
 @feature_with_number
-def ending(word: str, n: int) -> str:
+def ending(n: int, word: str) -> str:
     """The last n letters of the lower-case word, or all of it."""
     return word.lower()[-n:]

@@ -81,7 +81,9 @@ def build(archive: Archive) -> Tagger:
     archive.check(kind is not None, f"unknown kind {archive.meta['kind']!r}; expected {' or '.join(KINDS)}")
     assert kind is not None
     settings, tags = archive.setting("settings", dict), archive.setting("tags", list)
-    archive.check(bool(tags) and all(isinstance(tag, str) and tag for tag in tags), "its tag set is not a list of names")
+    archive.check(
+        bool(tags) and all(isinstance(tag, str) and tag for tag in tags), "its tag set is not a list of names"
+    )
     try:
         model = kind(**settings)
     except TypeError:

@@ -133,4 +133,3 @@ def equal(a: np.ndarray, a_starts: np.ndarray, b: np.ndarray, b_starts: np.ndarr
     wrong = np.concatenate([[0], np.cumsum(differ)])
     ends = np.cumsum(lengths)
     return np.asarray(wrong[ends] == wrong[ends - lengths])
-

@@ -63,7 +63,7 @@ def test_all_quantities_equal_enumeration(kind, lengths, K):
         expected += np.sum(oracle.edge_marginals(every, K), axis=0)
         assert best_scores[rank] == pytest.approx(every[0][0], abs=1e-9, rel=1e-12)
         path = tuple(best_tags[rows].tolist())
-        assert dict((p, s) for s, p in every)[path] == pytest.approx(every[0][0], abs=1e-9, rel=1e-12)
+        assert {p: s for s, p in every}[path] == pytest.approx(every[0][0], abs=1e-9, rel=1e-12)
     np.testing.assert_allclose(found.transitions, expected, atol=1e-9)
 
 
@@ -73,7 +73,7 @@ def test_path_scores_equal_enumeration(kind):
     tags = np.random.default_rng(1).integers(0, 3, len(chain.emissions))
     found = path_scores(chain, tags)
     for rank, rows, every in by_oracle(chain):
-        assert found[rank] == pytest.approx(dict((p, s) for s, p in every)[tuple(tags[rows].tolist())], abs=1e-9)
+        assert found[rank] == pytest.approx({p: s for s, p in every}[tuple(tags[rows].tolist())], abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -85,7 +85,7 @@ def test_n_best_equals_enumeration(kind, n):
         assert [s for s, _ in found] == pytest.approx([s for s, _ in possible], abs=1e-9, rel=1e-12)
         assert len({tuple(path.tolist()) for _, path in found}) == len(possible)
         for s, path in found:
-            assert dict((p, s) for s, p in every)[tuple(path.tolist())] == pytest.approx(s, abs=1e-9, rel=1e-12)
+            assert {p: s for s, p in every}[tuple(path.tolist())] == pytest.approx(s, abs=1e-9, rel=1e-12)
 
 
 def test_no_path_at_all():
@@ -210,7 +210,7 @@ def test_published_gradient():
     residual = np.eye(V)[seq] - posterior.marginals  # observed minus expected
     seen = np.zeros((V, V))
     np.add.at(seen, (seq[:-1], seq[1:]), 1)
-    close = dict(abs=5e-9, rel=0)
+    close = {"abs": 5e-9, "rel": 0}
     assert x @ residual == pytest.approx([-0.62291675, -0.38050215, -0.18983737, -0.65300231, 1.84625859], **close)
     dx = [0.03394788, -0.11666261, 0.02592661, 0.07931277, 0.02549323, 0.11371901, 0.02198856]
     assert residual @ W == pytest.approx(dx, **close)

@@ -36,9 +36,7 @@ def read_corpus(
     return list(read_sentences(Lines(path, encoding), format, tagged=True, column=column))
 
 
-def read_sentences(
-    source: Lines, format: str | None, tagged: bool = True, column: str = "upos"
-) -> Iterator[Sentence]:
+def read_sentences(source: Lines, format: str | None, tagged: bool = True, column: str = "upos") -> Iterator[Sentence]:
     """Sentences as their lines arrive."""
     name = format or recognise(source.head(LOOK_AHEAD))
     return iter(FORMATS[name].read(source, tagged, column))

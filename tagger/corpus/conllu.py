@@ -51,9 +51,7 @@ def row(line: str) -> list[str] | None:
 
 
 def write(sentence: Sentence, column: str) -> str:
-    layout = sentence.layout or [
-        "\t".join([str(i), check(word), *"_" * 8]) for i, word in enumerate(sentence.words, 1)
-    ]
+    layout = sentence.layout or ["\t".join([str(i), check(word), *"_" * 8]) for i, word in enumerate(sentence.words, 1)]
     lines = []
     tags = iter(sentence.tags or ())
     for line in layout:

@@ -28,8 +28,7 @@ def split_token(token: str, lines: Lines) -> tuple[str, str]:
 def join_token(word: str, tag: str) -> str:
     if not tag or "/" in tag or set(word) & set(" \t\n") or set(tag) & set(" \t\n") or not word:
         raise CorpusError(
-            f"the word {quote(word)} with the tag {quote(tag)} cannot be written as word/TAG; "
-            "use --output-format jsonl"
+            f"the word {quote(word)} with the tag {quote(tag)} cannot be written as word/TAG; use --output-format jsonl"
         )
     return f"{word}/{tag}"
 

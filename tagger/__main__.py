@@ -1,0 +1,5 @@
+"""`python -m tagger`."""
+
+from tagger.cli import main
+
+main()

@@ -1,0 +1,95 @@
+"""The command line: one file per command, each of which parses, calls and prints.
+
+A command's file is imported when the command is used, so that `tagger tag` never loads what only training needs. This
+is also the one door where errors become messages and exit codes: 1 for an error of the user's data, 2 for wrong
+usage, 130 and 143 after Ctrl-C and SIGTERM, 0 when the reader of our output has gone away.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from tagger.errors import TaggerError
+from tagger.version import __version__
+
+COMMANDS = {
+    "train-hmm": "train_hmm",
+    "train-crf": "train_crf",
+    "tag": "tag",
+    "eval": "evaluate",
+    "features": "features",
+}
+
+
+class Commands(click.Group):
+    """Finds commands by name and imports only the one asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"tagger.cli.{COMMANDS[name]}").command
+        return command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="tagger")
+def group() -> None:
+    """Learn part-of-speech taggers from word/TAG corpora, tag text, evaluate.
+
+    \b
+    Examples:
+      tagger train-crf corpus.txt      learn, write model.npz
+      tagger tag < sentences.txt       tag with model.npz
+      tagger eval gold.txt             judge model.npz
+    """
+
+
+class Terminated(BaseException):
+    """SIGTERM has come: unwind, so that nothing half-written stays behind."""
+
+
+def terminate(signum: int, frame: Any) -> NoReturn:
+    raise Terminated
+
+
+def main(args: list[str] | None = None) -> NoReturn:
+    """Run a command and leave with its exit code."""
+    signal.signal(signal.SIGTERM, terminate)
+    sys.exit(run(args))
+
+
+def run(args: list[str] | None) -> int:
+    try:
+        group.main(args, prog_name="tagger", standalone_mode=False)
+        sys.stdout.flush()
+        return 0
+    except TaggerError as error:
+        return complain(str(error), 1)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return complain("interrupted", 130)
+    except Terminated:
+        return complain("terminated", 143)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter would complain at its end
+        return 0
+    except MemoryError:
+        return complain("out of memory", 1)
+
+
+def complain(message: str, status: int) -> int:
+    click.echo(f"tagger: {message}", err=True)
+    return status

@@ -1,0 +1,36 @@
+"""`tagger features`."""
+
+from __future__ import annotations
+
+import click
+
+from tagger.cli.options import PATH, encoding_option, quiet_option, write_out
+from tagger.corpus import read_sentences
+from tagger.features import describe, parse_templates, template_text
+from tagger.files import Lines
+
+
+@click.command("features")
+@click.argument("file", type=PATH, default="-")
+@click.option(
+    "--features",
+    "template",
+    default="default",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="The template: default, comparison, or a file of yours.",
+)
+@encoding_option
+@quiet_option
+def command(file: str, template: str, encoding: str, quiet: bool) -> None:
+    """Show what a template sees: for each token of plain lines the word, then its features, between tabs.
+
+    \b
+    Examples:
+      echo "The dog barks ." | tagger features
+      tagger features sentences.txt --features my-template.txt
+    """
+    templates = parse_templates(template_text(template), template)
+    for sentence in read_sentences(Lines(file, encoding), "slash", tagged=False):
+        rows = zip(sentence.words, describe(sentence.words, templates), strict=True)
+        write_out("".join("\t".join([word, *found]) + "\n" for word, found in rows) + "\n")

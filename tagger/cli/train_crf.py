@@ -1,0 +1,117 @@
+"""`tagger train-crf`."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import click
+
+from tagger.cli.options import (
+    PATH,
+    closing_line,
+    corpus_options,
+    output_model_option,
+    quiet_option,
+    read_training_corpus,
+    say,
+    show_bar,
+)
+from tagger.crf import CRFTagger, Progress
+from tagger.errors import FileError
+from tagger.files import reason
+from tagger.store import save_model
+
+
+@click.command("train-crf")
+@click.argument("corpus", type=PATH)
+@output_model_option
+@corpus_options
+@click.option("--dev", metavar="FILE", type=PATH, help="A tagged corpus to watch the accuracy on.")
+@click.option(
+    "--features",
+    default="default",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="The template: default, comparison, or a file of yours.",
+)
+@click.option("--l2", type=click.FloatRange(0), default=1.0, show_default=True, help="Penalty l2·‖w‖² on the weights.")
+@click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Leave out rarer features.")
+@click.option("--max-iterations", type=click.IntRange(1), default=200, show_default=True, help="Stop after so many.")
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0),
+    default=1e-3,
+    show_default=True,
+    help="Stop when the loss falls by less than this share of itself in 10 iterations.",
+)
+@click.option("--threads", type=click.IntRange(0), default=0, help="Threads to use.  [default: all cores]")
+@click.option("--log", metavar="FILE", help="Write a line of JSON for each iteration.")
+@quiet_option
+def command(
+    corpus: str,
+    output: str,
+    input_format: str | None,
+    encoding: str,
+    column: str,
+    dev: str | None,
+    log: str | None,
+    quiet: bool,
+    **settings: Any,
+) -> None:
+    """Learn a conditional random field from a tagged CORPUS (- for standard input).
+
+    \b
+    Examples:
+      tagger train-crf corpus.txt
+      tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz
+      tagger train-crf train.txt --features my-template.txt --l2 0.5
+    """
+    begin = time.perf_counter()
+    sentences = read_training_corpus(corpus, input_format, encoding, column)
+    dev_sentences = read_training_corpus(dev, input_format, encoding, column) if dev else None
+    model = CRFTagger(**settings)
+    model.column_ = column
+    with watching(model.max_iterations, log, quiet) as watch:
+        model.fit(sentences, X_dev=dev_sentences, watch=watch)
+    save_model(model, output)
+    accuracy = model.score(dev_sentences) if dev_sentences else None
+    say("{iterations} iterations, loss {loss:,.1f}; stopped because {stopped}".format(**model.summary_), quiet)
+    say(closing_line(model, output, time.perf_counter() - begin, accuracy), quiet)
+
+
+@contextmanager
+def watching(max_iterations: int, log: str | None, quiet: bool) -> Iterator[Callable[[Progress], None]]:
+    """What to do with every iteration: a line in the log, a step of the bar."""
+    watchers: list[Callable[[Progress], None]] = []
+    with ExitStack() as stack:
+        if log:
+            try:
+                stream = stack.enter_context(open(log, "w", encoding="utf-8", buffering=1))  # noqa: PTH123
+            except OSError as error:
+                raise FileError(f"cannot write {log}: {reason(error)}") from error
+            watchers.append(lambda progress: print(json.dumps(vars(progress)), file=stream))
+        if show_bar(quiet):
+            from tqdm import tqdm
+
+            bar = stack.enter_context(tqdm(total=max_iterations, desc="train", unit="it", leave=False))
+            watchers.append(lambda progress: advance(bar, progress))
+
+        def watch(progress: Progress) -> None:
+            for watcher in watchers:
+                watcher(progress)
+
+        yield watch
+
+
+def advance(bar: Any, progress: Progress) -> None:
+    shown = {"loss": f"{progress.loss:,.0f}"}
+    if progress.dev_accuracy is not None:
+        bar.dev = f"{100 * progress.dev_accuracy:.2f} %"
+    if hasattr(bar, "dev"):
+        shown["dev"] = bar.dev
+    bar.set_postfix(shown, refresh=False)
+    bar.update()
