@@ -18,12 +18,14 @@ from tagger.archive import Archive, Arrays
 from tagger.chain import Chain
 from tagger.emissions import Emissions
 from tagger.errors import TrainingError
-from tagger.features import Features, Windows, learn_features, margin, parse_templates, template_text
+from tagger.features import Features, learn_features
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
 from tagger.model import Scorer, Tagger, Words, tagged, training_data
 from tagger.pack import Pack
+from tagger.template import margin, parse_templates, template_text
+from tagger.windows import Windows
 
 DEV_EVERY = 10  # iterations between two looks at the dev set
 
@@ -55,7 +57,7 @@ class CRFTagger(Tagger):
         self,
         *,
         features: str = "default",
-        l2: float = 1.0,
+        l2: float = 0.25,
         max_iterations: int = 200,
         tolerance: float = 1e-3,
         min_count: int = 1,
@@ -121,6 +123,7 @@ class CRFTagger(Tagger):
             "tokens": len(tags),
             "parameters": likelihood.size,
             "iterations": found.iterations,
+            "evaluations": found.evaluations,
             "loss": found.loss,
             "stopped": found.reason,
         }

@@ -12,8 +12,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from tagger.features import Features, Windows, token_keys, word_keys
+from tagger.features import Features, token_keys, word_keys
 from tagger.pack import Pack
+from tagger.windows import Windows
 
 CACHED_WORDS = 100_000
 Key = TypeVar("Key")

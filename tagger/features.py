@@ -1,11 +1,10 @@
-"""Templates (plain text, data not code) and the encoder from words to feature ids.
+"""The encoder from words to feature ids.
 
-A template line such as `lower[-1] & lower[0]` names functions of `spelling` at offsets from a token. Filled in at a
-token it gives a *feature*: "the word before is *to* and this one is *run*". The idea to understand is how a feature
-becomes a number without ever becoming a string:
+A template filled in at a token gives a *feature*: "the word before is *to* and this one is *run*". The idea to
+understand is how a feature becomes a number without ever becoming a string:
 
-1. A text has few distinct words (`Windows`), and most functions look at one word. So each function is evaluated once
-   per distinct word, and its value, a string, becomes an id in one table of strings shared by all functions.
+1. Each function is evaluated once per distinct word (`Windows`), and its value, a string, becomes an id in one table of
+   strings shared by all functions.
 2. A template's *key* at a token is made of those ids: `(id_1 · R + id_2) · R + …`, with R larger than any id. Two more
    ids, R-2 and R-1, are the marks before and after the sentence; as they name no string, no word equals them.
 3. A feature's id is the place of its key among the sorted keys of its template.
@@ -15,147 +14,17 @@ A part whose function says nothing, or something unseen in training, makes the w
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
-from importlib import resources
-from pathlib import Path
+from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
-from tagger.errors import TemplateError, quote
-from tagger.files import Lines
+from tagger.errors import TemplateError
 from tagger.rows import Rows
-from tagger.spelling import FUNCTIONS, NUMBERED, Function
+from tagger.template import Template, function_of, margin
 from tagger.vocab import StringTable, Vocabulary
-
-SHIPPED = ("default", "comparison")
-MAX_OFFSET = 100
-PART = re.compile(r"(?P<name>[a-z]+)(:(?P<low>\d+)(-(?P<high>\d+))?)?(\[(?P<offset>[+-]?\d+)\])?")
-
-
-@dataclass(frozen=True)
-class Part:
-    """A function of one word at an offset from the token."""
-
-    name: str
-    number: int | None
-    offset: int
-
-    @property
-    def function(self) -> str:
-        return self.name if self.number is None else f"{self.name}:{self.number}"
-
-    def __str__(self) -> str:
-        return f"{self.function}[{self.offset}]"
-
-
-@dataclass(frozen=True)
-class Template:
-    """One kind of feature: the conjunction of its parts."""
-
-    parts: tuple[Part, ...]
-
-    @cached_property
-    def offset(self) -> int | None:
-        """The one offset that all parts look at, else None. With one, it is a feature of a distinct word."""
-        offsets = {part.offset for part in self.parts}
-        return offsets.pop() if len(offsets) == 1 else None
-
-    def __str__(self) -> str:
-        return " & ".join(map(str, self.parts))
-
-
-def template_text(name_or_path: str) -> str:
-    """A template shipped with the package, or a file of the user's own."""
-    if name_or_path in SHIPPED:
-        return (resources.files("tagger") / "templates" / f"{name_or_path}.txt").read_text("utf-8")
-    if not Path(name_or_path).exists():
-        raise TemplateError(f"no template {name_or_path!r}: expected {', '.join(SHIPPED)} or a file")
-    return "\n".join(Lines(name_or_path))
-
-
-def parse_templates(text: str, name: str = "template") -> list[Template]:
-    """The templates of a text: those of one offset first, ordered by it, because they are computed together."""
-    found: dict[Template, None] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        line = line.split("#")[0].strip()
-        if not line:
-            continue
-        try:
-            found.update(dict.fromkeys(expand([parse_part(part.strip()) for part in line.split("&")])))
-        except TemplateError as error:
-            raise TemplateError(f"{name}:{number}: {error}") from None
-    if not found:
-        raise TemplateError(f"{name}: no feature in it; expected lines such as word[0] or suffix:1-4[0]")
-    return sorted(found, key=lambda template: (template.offset is None, template.offset or 0))
-
-
-def parse_part(text: str) -> list[Part]:
-    """All parts that `suffix:1-4[0]` stands for."""
-    match = PART.fullmatch(text)
-    if not match:
-        raise TemplateError(f"expected function[:number][offset], got {quote(text)}")
-    name, low, offset = match["name"], match["low"], int(match["offset"] or 0)
-    if name not in FUNCTIONS and name not in NUMBERED:
-        known = ", ".join(sorted([*FUNCTIONS, *(f"{name}:n" for name in NUMBERED)]))
-        raise TemplateError(f"unknown function {quote(name)}; expected one of {known}")
-    if (name in NUMBERED) != (low is not None):
-        raise TemplateError(f"{name} takes {'a number, as in ' + name + ':3' if name in NUMBERED else 'no number'}")
-    if abs(offset) > MAX_OFFSET:
-        raise TemplateError(f"an offset is at most {MAX_OFFSET}, got {offset}")
-    if low is None:
-        return [Part(name, None, offset)]
-    numbers = range(int(low), int(match["high"] or low) + 1)
-    if not numbers or numbers[0] < 1 or numbers[-1] > MAX_OFFSET:
-        raise TemplateError(f"expected a rising range of numbers from 1 to {MAX_OFFSET}, got {quote(text)}")
-    return [Part(name, number, offset) for number in numbers]
-
-
-def expand(choices: list[list[Part]]) -> list[Template]:
-    """One template for each choice of parts."""
-    chosen: list[tuple[Part, ...]] = [()]
-    for parts in choices:
-        chosen = [(*left, part) for left in chosen for part in parts]
-    return [Template(parts) for parts in chosen]
-
-
-def margin(templates: list[Template]) -> int:
-    """How far the templates look to either side."""
-    return max(abs(part.offset) for template in templates for part in template.parts)
-
-
-def function_of(part: Part) -> Function:
-    return FUNCTIONS[part.name] if part.number is None else partial(NUMBERED[part.name], part.number)
-
-
-@dataclass(frozen=True)
-class Windows:
-    """Sentences as ids of their distinct words, with room around each, so that a neighbour is one addition away."""
-
-    words: list[str]  # V distinct words
-    places: np.ndarray  # (N,) where each token stands in `around`
-    around: np.ndarray  # word ids; V before a sentence, V + 1 after it
-
-    @classmethod
-    def of(cls, sentences: Iterable[Sequence[str]], margin: int, order: np.ndarray | None = None) -> Windows:
-        """`order` (N,) rearranges the tokens, into the rows of a pack say."""
-        ids = Vocabulary()
-        rows = [[ids[word] for word in words] for words in sentences]
-        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        tokens = np.fromiter((i for row in rows for i in row), np.int32, int(lengths.sum()))
-        places = np.arange(len(tokens)) + margin * (2 * np.repeat(np.arange(len(rows)), lengths) + 1)
-        around = np.full(len(tokens) + 2 * margin * len(rows), len(ids) + 1, np.int32)
-        begins = np.cumsum(lengths + 2 * margin) - lengths - 2 * margin
-        around[(begins[:, None] + np.arange(margin)).ravel()] = len(ids)
-        around[places] = tokens
-        return cls(list(ids), places if order is None else places[order], around)
-
-    def at(self, offset: int) -> np.ndarray:
-        """(N,) the id of the word at that offset from each token."""
-        return self.around[self.places + offset]
+from tagger.windows import Windows
 
 
 class Features:
@@ -297,21 +166,3 @@ def observed(
     pairs, place = np.unique(cells, return_inverse=True)
     pair_counts = np.bincount(place, weights=counts[there][kept], minlength=len(pairs)).astype(np.int64)
     return distinct[frequent], pairs, pair_counts
-
-
-def describe(sentence: Sequence[str], templates: list[Template]) -> list[list[str]]:
-    """Each token's features as text: `suffix:3[0]=ing`. The marks outside the sentence are `<before>` and `<after>`."""
-    functions = {part: function_of(part) for template in templates for part in template.parts}
-
-    def fill(part: Part, i: int) -> str | None:
-        place = i + part.offset
-        if not 0 <= place < len(sentence):
-            return f"{part}=<{'before' if place < 0 else 'after'}>"
-        value = functions[part](sentence[place])
-        return None if value is None else f"{part}={value}" if value else str(part)
-
-    rows = []
-    for i in range(len(sentence)):
-        filled = [[fill(part, i) for part in template.parts] for template in templates]
-        rows.append([" & ".join(map(str, parts)) for parts in filled if None not in parts])
-    return rows

@@ -21,12 +21,12 @@ import numpy as np
 
 from tagger.archive import Archive, Arrays
 from tagger.chain import Chain
-from tagger.features import Windows
 from tagger.guesser import Guesser, best_kappa
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.model import Scorer, Tagger, Words, training_data
 from tagger.pack import Pack
+from tagger.windows import Windows
 
 CACHED_WORDS = 100_000
 

@@ -28,8 +28,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tagger.chain import Chain, forward_backward, path_scores
-from tagger.features import Features, Windows, token_keys, word_keys
+from tagger.features import Features, token_keys, word_keys
 from tagger.pack import Pack, batches
+from tagger.windows import Windows
 
 NARROW = 0.25  # a template of several words whose tokens have fewer than this share of all tags is done cell by cell
 

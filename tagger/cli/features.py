@@ -6,8 +6,8 @@ import click
 
 from tagger.cli.options import PATH, encoding_option, quiet_option, write_out
 from tagger.corpus import read_sentences
-from tagger.features import describe, parse_templates, template_text
 from tagger.files import Lines
+from tagger.template import describe, parse_templates, template_text
 
 
 @click.command("features")

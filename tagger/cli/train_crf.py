@@ -38,7 +38,7 @@ from tagger.store import save_model
     metavar="NAME|FILE",
     help="The template: default, comparison, or a file of yours.",
 )
-@click.option("--l2", type=click.FloatRange(0), default=1.0, show_default=True, help="Penalty l2·‖w‖² on the weights.")
+@click.option("--l2", type=click.FloatRange(0), default=0.25, show_default=True, help="Penalty l2·‖w‖² on the weights.")
 @click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Leave out rarer features.")
 @click.option("--max-iterations", type=click.IntRange(1), default=200, show_default=True, help="Stop after so many.")
 @click.option(

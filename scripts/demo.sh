@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# What `make demo` shows: train both models on the corpora in data/, tag the README's sentences, evaluate.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+for language in english chinese; do
+  for kind in hmm crf; do
+    model="$folder/$language-$kind.npz"
+    printf '\n# %s, %s\n' "$language" "$kind"
+    tagger "train-$kind" "data/$language-train.txt" -o "$model"
+    tagger eval "data/$language-test.txt" -m "$model" | head -n 6
+  done
+done
+printf '\n# tagged by the CRFs\n'
+tagger tag -m "$folder/english-crf.npz" <<'TEXT'
+The big question is whether the president will have the strength .
+I 'd like to book that flight and/or a train .
+TEXT
+tagger tag -m "$folder/chinese-crf.npz" <<'TEXT'
+他 在 北京 工作 了 三 年 。
+TEXT

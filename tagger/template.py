@@ -1,0 +1,135 @@
+"""Templates: which features a CRF looks at, as plain text; data, not code.
+
+A line such as `lower[-1] & suffix:1-4[0]` names functions of `spelling` at offsets from a token; a range stands for one
+line each, `&` joins parts to a conjunction, `#` begins a comment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib import resources
+from pathlib import Path
+
+from tagger.errors import TemplateError, quote
+from tagger.files import Lines
+from tagger.spelling import FUNCTIONS, NUMBERED, Function
+
+SHIPPED = ("default", "comparison")
+MAX_OFFSET = 100
+PART = re.compile(r"(?P<name>[a-z]+)(:(?P<low>\d+)(-(?P<high>\d+))?)?(\[(?P<offset>[+-]?\d+)\])?")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A function of one word at an offset from the token."""
+
+    name: str
+    number: int | None
+    offset: int
+
+    @property
+    def function(self) -> str:
+        return self.name if self.number is None else f"{self.name}:{self.number}"
+
+    def __str__(self) -> str:
+        return f"{self.function}[{self.offset}]"
+
+
+@dataclass(frozen=True)
+class Template:
+    """One kind of feature: the conjunction of its parts."""
+
+    parts: tuple[Part, ...]
+
+    @cached_property
+    def offset(self) -> int | None:
+        """The one offset that all parts look at, else None. With one, it is a feature of a distinct word."""
+        offsets = {part.offset for part in self.parts}
+        return offsets.pop() if len(offsets) == 1 else None
+
+    def __str__(self) -> str:
+        return " & ".join(map(str, self.parts))
+
+
+def template_text(name_or_path: str) -> str:
+    """A template shipped with the package, or a file of the user's own."""
+    if name_or_path in SHIPPED:
+        return (resources.files("tagger") / "templates" / f"{name_or_path}.txt").read_text("utf-8")
+    if not Path(name_or_path).exists():
+        raise TemplateError(f"no template {name_or_path!r}: expected {', '.join(SHIPPED)} or a file")
+    return "\n".join(Lines(name_or_path))
+
+
+def parse_templates(text: str, name: str = "template") -> list[Template]:
+    """The templates of a text: those of one offset first, ordered by it, because they are computed together."""
+    found: dict[Template, None] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.split("#")[0].strip()
+        if not line:
+            continue
+        try:
+            found.update(dict.fromkeys(expand([parse_part(part.strip()) for part in line.split("&")])))
+        except TemplateError as error:
+            raise TemplateError(f"{name}:{number}: {error}") from None
+    if not found:
+        raise TemplateError(f"{name}: no feature in it; expected lines such as word[0] or suffix:1-4[0]")
+    return sorted(found, key=lambda template: (template.offset is None, template.offset or 0))
+
+
+def parse_part(text: str) -> list[Part]:
+    """All parts that `suffix:1-4[0]` stands for."""
+    match = PART.fullmatch(text)
+    if not match:
+        raise TemplateError(f"expected function[:number][offset], got {quote(text)}")
+    name, low, offset = match["name"], match["low"], int(match["offset"] or 0)
+    if name not in FUNCTIONS and name not in NUMBERED:
+        known = ", ".join(sorted([*FUNCTIONS, *(f"{name}:n" for name in NUMBERED)]))
+        raise TemplateError(f"unknown function {quote(name)}; expected one of {known}")
+    if (name in NUMBERED) != (low is not None):
+        raise TemplateError(f"{name} takes {'a number, as in ' + name + ':3' if name in NUMBERED else 'no number'}")
+    if abs(offset) > MAX_OFFSET:
+        raise TemplateError(f"an offset is at most {MAX_OFFSET}, got {offset}")
+    if low is None:
+        return [Part(name, None, offset)]
+    numbers = range(int(low), int(match["high"] or low) + 1)
+    if not numbers or numbers[0] < 1 or numbers[-1] > MAX_OFFSET:
+        raise TemplateError(f"expected a rising range of numbers from 1 to {MAX_OFFSET}, got {quote(text)}")
+    return [Part(name, number, offset) for number in numbers]
+
+
+def expand(choices: list[list[Part]]) -> list[Template]:
+    """One template for each choice of parts."""
+    chosen: list[tuple[Part, ...]] = [()]
+    for parts in choices:
+        chosen = [(*left, part) for left in chosen for part in parts]
+    return [Template(parts) for parts in chosen]
+
+
+def margin(templates: list[Template]) -> int:
+    """How far the templates look to either side."""
+    return max(abs(part.offset) for template in templates for part in template.parts)
+
+
+def function_of(part: Part) -> Function:
+    return FUNCTIONS[part.name] if part.number is None else partial(NUMBERED[part.name], part.number)
+
+
+def describe(sentence: Sequence[str], templates: list[Template]) -> list[list[str]]:
+    """Each token's features as text: `suffix:3[0]=ing`. The marks outside the sentence are `<before>` and `<after>`."""
+    functions = {part: function_of(part) for template in templates for part in template.parts}
+
+    def fill(part: Part, i: int) -> str | None:
+        place = i + part.offset
+        if not 0 <= place < len(sentence):
+            return f"{part}=<{'before' if place < 0 else 'after'}>"
+        value = functions[part](sentence[place])
+        return None if value is None else f"{part}={value}" if value else str(part)
+
+    rows = []
+    for i in range(len(sentence)):
+        filled = [[fill(part, i) for part in template.parts] for template in templates]
+        rows.append([" & ".join(map(str, parts)) for parts in filled if None not in parts])
+    return rows

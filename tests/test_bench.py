@@ -1,0 +1,26 @@
+"""Both sides of the comparison get exactly the same features."""
+
+import re
+import sys
+from pathlib import Path
+
+from tagger.template import describe, parse_templates, template_text
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+import rival_crfsuite
+
+
+def as_the_rival_writes_it(feature):
+    name, _, value = feature.partition("=")
+    function, offset = re.fullmatch(r"([a-z:0-9]+)\[(-?\d+)\]", name).groups()
+    function = function.replace(":3", "") if function.startswith("ending") else function.replace(":", "")
+    value = {"<before>": "<s>", "<after>": "</s>"}.get(value, value)
+    return function + (f"{int(offset):+d}" if offset != "0" else "") + (f"={value}" if value else "")
+
+
+def test_the_rivals_features_are_those_of_the_comparison_template():
+    templates = parse_templates(template_text("comparison"))
+    for text in ("The 3 well-known dogs of St. Ives sleep .", "Stop !", "Ja", "É 1/2 - ÀB c", "在 北京 工作 了 。"):
+        words = text.split()
+        ours = [sorted(map(as_the_rival_writes_it, row)) for row in describe(words, templates)]
+        assert ours == [sorted(row) for row in rival_crfsuite.features(words)]

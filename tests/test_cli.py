@@ -1,0 +1,689 @@
+"""The real program in subprocesses: what it prints where, how it ends, and what it leaves behind."""
+
+import gzip
+import json
+import os
+import pty
+import re
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"
+CHINESE = DATA / "chinese-test.txt"
+PROGRAM = [sys.executable, "-m", "tagger"]
+COMMANDS = ["train-hmm", "train-crf", "tag", "eval", "features"]
+FEW = ["--max-iterations", "5"]
+SLOW = ["--max-iterations", "100000", "--tolerance", "0"]
+SENTENCE = "The dog barks .\n"
+LONG_NAME = "n" * 300
+WAIT = 20  # seconds, for what takes less than one
+
+CONLLU = """\
+# sent_id = 1
+# text = Don't stop.
+1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\t_
+1\tDo\tdo\tAUX\tVB\tMood=Imp\t3\taux\t_\t_
+2\tn't\tnot\tPART\tRB\t_\t3\tadvmod\t_\t_
+2.1\tyou\tyou\tPRON\tPRP\t_\t_\t_\t_\t_
+3\tstop\tstop\tVERB\tVB\t_\t0\troot\t_\tSpaceAfter=No
+4\t.\t.\tPUNCT\t.\t_\t3\tpunct\t_\t_
+
+# sent_id = 2
+1\tStop\tstop\tVERB\tVB\t_\t0\troot\t_\t_
+
+"""
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def environment(**changes):
+    clean = {k: v for k, v in os.environ.items() if k != "TAGGER_MODEL" and not k.startswith("PYTHON")}
+    return clean | changes
+
+
+def start(cwd, *args, **env):
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [*PROGRAM, *map(str, args)], cwd=cwd, env=environment(**env), stdin=pipe, stdout=pipe, stderr=pipe
+    )
+
+
+def run(cwd, *args, text="", command=PROGRAM, **env):
+    given = text if isinstance(text, bytes) else text.encode()
+    done = subprocess.run(
+        [*command, *map(str, args)], cwd=cwd, env=environment(**env), input=given, capture_output=True, timeout=60
+    )
+    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """A folder with hmm.npz, crf.npz, log.jsonl, and what the two trainings said."""
+    folder = tmp_path_factory.mktemp("trained")
+    hmm = run(folder, "train-hmm", TRAIN, "-o", "hmm.npz")
+    crf = run(folder, "train-crf", TRAIN, "-o", "crf.npz", "--dev", TEST, "--log", "log.jsonl", "--max-iterations", 10)
+    return folder, {"hmm": hmm, "crf": crf}
+
+
+@pytest.fixture
+def home(tmp_path, trained):
+    """A folder in which model.npz lies."""
+    shutil.copy(trained[0] / "hmm.npz", tmp_path / "model.npz")
+    return tmp_path
+
+
+def words_of(path):
+    lines = path.read_text("utf-8").splitlines()
+    return "".join(" ".join(token.rpartition("/")[0] for token in line.split(" ")) + "\n" for line in lines)
+
+
+def pairs_of(text):
+    """[sentence][token] (word, tag)"""
+    return [[(t.rpartition("/")[0], t.rpartition("/")[2]) for t in line.split()] for line in text.splitlines()]
+
+
+def wait_for(condition):
+    limit = time.monotonic() + WAIT
+    while not condition():
+        assert time.monotonic() < limit, "waited in vain"
+        time.sleep(0.01)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def assert_one_line_of_complaint(result, *parts):
+    assert result.err.startswith("tagger: "), result.err
+    assert result.err.count("\n") == 1 and result.err.endswith("\n"), result.err
+    for part in parts:
+        assert part in result.err
+    assert (result.code, result.out) == (1, "")
+
+
+# Training
+
+
+@pytest.mark.parametrize("kind", ["hmm", "crf"])
+def test_training_closes_with_file_size_time_and_the_next_command(trained, kind):
+    folder, said = trained
+    size = (folder / f"{kind}.npz").stat().st_size
+    last = said[kind].err.splitlines()[-1]
+    assert said[kind].code == 0 and said[kind].out == ""
+    assert last.startswith(f"wrote {kind}.npz: {size / 1e3:.0f} kB, ")
+    assert re.search(r", \d+\.\d s\. Try: ", last)
+    assert last.endswith(f"Try: tagger tag -m {kind}.npz < sentences.txt")
+
+
+def test_training_with_a_dev_set_tells_its_accuracy(trained):
+    folder, said = trained
+    found = json.loads(run(folder, "eval", TEST, "-m", "crf.npz", "--json").out)
+    assert f"dev accuracy {100 * found['accuracy']:.2f} %" in said["crf"].err
+
+
+@pytest.mark.parametrize("command", ["train-hmm", "train-crf"])
+def test_training_writes_model_npz_by_default_and_is_silent_when_quiet(tmp_path, command):
+    few = FEW if command == "train-crf" else []
+    assert run(tmp_path, command, TEST, "-q", *few) == (0, "", "")
+    assert names(tmp_path) == ["model.npz"]
+
+
+def test_training_shows_no_bar_when_stderr_is_no_terminal(trained):
+    for said in trained[1].values():
+        assert "\r" not in said.err and "\x1b" not in said.err and "it/s" not in said.err
+
+
+@pytest.mark.parametrize(("options", "shown"), [([], True), (["-q"], False)])
+def test_training_shows_a_bar_on_a_terminal_unless_quiet(tmp_path, options, shown):
+    ours, theirs = pty.openpty()
+    command = [*PROGRAM, "train-crf", str(TEST), *FEW, *options]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=theirs, timeout=60)
+    os.close(theirs)
+    seen = os.read(ours, 1 << 16) if select.select([ours], [], [], 0)[0] and shown else b""
+    rest = [] if shown else select.select([ours], [], [], 0)[0]
+    assert done.returncode == 0 and done.stdout == b""
+    assert (b"train:" in seen) == shown
+    assert shown or not rest or not os_read_or_nothing(ours)
+    os.close(ours)
+
+
+def os_read_or_nothing(descriptor):
+    try:
+        return os.read(descriptor, 1 << 16)
+    except OSError:  # Linux says so at the end of a terminal
+        return b""
+
+
+def test_the_log_has_a_line_of_json_for_each_iteration(trained):
+    rows = [json.loads(line) for line in (trained[0] / "log.jsonl").read_text().splitlines()]
+    assert [set(row) for row in rows] == [{"iteration", "loss", "seconds", "dev_accuracy"}] * 10
+    assert [row["iteration"] for row in rows] == list(range(1, 11))
+    assert rows[-1]["loss"] < rows[0]["loss"]
+    assert all(a["seconds"] <= b["seconds"] for a, b in zip(rows, rows[1:], strict=False))
+    assert 0.5 < rows[-1]["dev_accuracy"] <= 1
+
+
+def test_the_corpus_may_come_from_stdin_and_gives_the_same_model(tmp_path, trained):
+    assert run(tmp_path, "train-hmm", "-", "-q", text=TRAIN.read_bytes()) == (0, "", "")
+    assert (tmp_path / "model.npz").read_bytes() == (trained[0] / "hmm.npz").read_bytes()
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_the_same_corpus_gives_the_same_bytes_whatever_the_threads(tmp_path, trained, threads):
+    # The session's model was trained with a dev set, a log and all cores: none of them may show.
+    run(tmp_path, "train-crf", TRAIN, "-q", "--max-iterations", 10, "--threads", threads)
+    assert (tmp_path / "model.npz").read_bytes() == (trained[0] / "crf.npz").read_bytes()
+
+
+def test_hmm_training_twice_gives_the_same_bytes(tmp_path, trained):
+    run(tmp_path, "train-hmm", TRAIN, "-q")
+    assert (tmp_path / "model.npz").read_bytes() == (trained[0] / "hmm.npz").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("output", "env"),
+    [("model.npz", {}), ("other.npz", {}), ("my model.npz", {}), ("model.npz", {"TAGGER_MODEL": "absent.npz"})],
+)
+def test_the_next_command_that_training_names_works_when_pasted(tmp_path, output, env):
+    said = run(tmp_path, "train-hmm", TEST, "-o", output, **env).err
+    (tmp_path / "sentences.txt").write_text(SENTENCE)
+    pasted = said.strip().partition("Try: tagger ")[2]
+    result = run(tmp_path, f"{shlex.join(PROGRAM)} {pasted}", command=["sh", "-c"], **env)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("The/")
+
+
+@pytest.mark.parametrize("option", ["--l2", "--tolerance"])
+def test_a_setting_that_is_no_number_is_wrong_usage(tmp_path, option):
+    (tmp_path / "tiny.txt").write_text("a/X b/Y\n")
+    result = run(tmp_path, "train-crf", "tiny.txt", option, "nan")
+    assert result.code == 2 and names(tmp_path) == ["tiny.txt"]
+
+
+# Tagging
+
+
+@pytest.mark.parametrize("kind", ["hmm", "crf"])
+def test_tag_writes_words_with_tags_and_nothing_else(trained, kind):
+    assert run(trained[0], "tag", "-m", f"{kind}.npz", text=SENTENCE) == (0, "The/DT dog/NN barks/VBZ ./.\n", "")
+
+
+def test_tag_finds_the_model_by_default_by_environment_and_by_option(tmp_path, trained):
+    hmm, crf = trained[0] / "hmm.npz", trained[0] / "crf.npz"
+    text = words_of(TEST)
+    expected = {path: run(tmp_path, "tag", "-m", path, text=text).out for path in (hmm, crf)}
+    assert expected[hmm] != expected[crf]
+    shutil.copy(hmm, tmp_path / "model.npz")
+    assert run(tmp_path, "tag", text=text).out == expected[hmm]
+    assert run(tmp_path, "tag", text=text, TAGGER_MODEL=str(crf)).out == expected[crf]
+    assert run(tmp_path, "tag", "--model", hmm, text=text, TAGGER_MODEL=str(crf)).out == expected[hmm]
+
+
+def test_a_line_in_is_a_line_out_in_order_with_blank_lines_kept(home):
+    lines = ["", "One dog .", "", "", "A much longer sentence about two dogs .", "x", "   ", "\t", "Last one"]
+    result = run(home, "tag", text="\n".join(lines) + "\n")
+    found = [" ".join(word for word, _ in line) for line in pairs_of(result.out)]
+    assert found == [line.strip() for line in lines]
+
+
+def test_the_last_line_needs_no_line_end(home):
+    assert run(home, "tag", text=SENTENCE.rstrip()) == run(home, "tag", text=SENTENCE)
+
+
+def test_no_input_gives_no_output(home):
+    assert run(home, "tag", text="") == (0, "", "")
+
+
+def test_crlf_input_is_tagged_as_if_it_had_plain_line_ends(home):
+    text = words_of(TEST)
+    assert run(home, "tag", text=text.replace("\n", "\r\n")) == run(home, "tag", text=text)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(home):
+    assert run(home, "tag", text="\ufeff" + SENTENCE) == run(home, "tag", text=SENTENCE)
+
+
+def test_only_spaces_and_tabs_separate_tokens(home):
+    found = pairs_of(run(home, "tag", text="a\u00a0b  c\u3000d\te\u2028f\n").out.replace("\u2028", "|"))
+    assert len(run(home, "tag", text="a\u00a0b  c\u3000d\te\u2028f\n").out.split("\n")) == 2
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("env", [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}])
+def test_output_is_utf8_whatever_the_locale(home, env):
+    text = words_of(CHINESE)
+    assert run(home, "tag", text=text, **env) == run(home, "tag", text=text)
+    assert [[w for w, _ in line] for line in pairs_of(run(home, "tag", text=text, **env).out)] == [
+        line.split(" ") for line in text.splitlines()
+    ]
+
+
+def test_other_encodings_are_read_and_utf8_is_written(home):
+    text = words_of(CHINESE)
+    assert run(home, "tag", "--encoding", "gbk", text=text.encode("gbk")) == run(home, "tag", text=text)
+
+
+def test_several_files_are_tagged_one_after_the_other(home):
+    (home / "a.txt").write_text("a dog")
+    (home / "b.txt").write_text("a cat\n\n")
+    result = run(home, "tag", "a.txt", "-", "b.txt", text="the end\n")
+    found = [[word for word, _ in line] for line in pairs_of(result.out)]
+    assert found == [["a", "dog"], ["the", "end"], ["a", "cat"], []]
+
+
+def test_output_goes_to_a_file_with_o(home):
+    assert run(home, "tag", "-o", "out.txt", text=SENTENCE) == (0, "", "")
+    assert (home / "out.txt").read_text() == run(home, "tag", text=SENTENCE).out
+    assert names(home) == ["model.npz", "out.txt"]
+
+
+def test_a_file_may_be_replaced_by_its_own_tagging(home):
+    (home / "same.txt").write_text(SENTENCE)
+    run(home, "tag", "same.txt", "-o", "same.txt")
+    assert (home / "same.txt").read_text() == run(home, "tag", text=SENTENCE).out
+
+
+def test_gz_is_read_and_written_with_the_same_bytes_each_time(home):
+    text = words_of(TEST)
+    (home / "in.txt.gz").write_bytes(gzip.compress(text.encode()))
+    for name in ("one.gz", "two.gz"):
+        assert run(home, "tag", "in.txt.gz", "-o", name) == (0, "", "")
+    assert gzip.decompress((home / "one.gz").read_bytes()).decode() == run(home, "tag", text=text).out
+    assert (home / "one.gz").read_bytes() == (home / "two.gz").read_bytes()
+
+
+def test_conllu_gets_its_column_filled_and_keeps_everything_else(home):
+    (home / "in.conllu").write_text(CONLLU)
+    result = run(home, "tag", "in.conllu")
+    tags = [tag for line in pairs_of(run(home, "tag", text="Do n't stop .\nStop\n").out) for _, tag in line]
+    expected = []
+    for line in CONLLU.splitlines():
+        cells = line.split("\t")
+        if cells[0].isdigit():
+            cells[3] = tags.pop(0)
+        expected.append("\t".join(cells))
+    assert result.out.splitlines() == expected
+    assert (result.code, result.err, tags) == (0, "", [])
+
+
+def test_conllu_has_the_column_filled_that_the_model_learned_from(tmp_path):
+    (tmp_path / "train.conllu").write_text(CONLLU)
+    run(tmp_path, "train-hmm", "train.conllu", "--column", "xpos", "-q")
+    (tmp_path / "blank.conllu").write_text(re.sub("\t(VB|RB)\t", "\t_\t", CONLLU))
+    assert run(tmp_path, "tag", "blank.conllu").out == CONLLU
+
+
+def test_eval_compares_the_conllu_column_that_the_model_learned_from(tmp_path):
+    (tmp_path / "train.conllu").write_text(CONLLU)
+    run(tmp_path, "train-hmm", "train.conllu", "--column", "xpos", "-q")
+    assert set(json.loads(run(tmp_path, "eval", "train.conllu", "--json").out)["tags"]) == {"VB", "RB", "."}
+
+
+def test_jsonl_comes_back_with_tags(home):
+    words = ["The", "dog/s", "ba rk", "狗"]
+    result = run(home, "tag", "--input-format", "jsonl", text=json.dumps({"words": words}) + "\n")
+    found = json.loads(result.out)
+    assert found["words"] == words and len(found["tags"]) == 4
+    assert "狗" in result.out
+    (home / "in.jsonl").write_text('{"words": []}\n' + json.dumps({"words": words}) + "\n")
+    assert run(home, "tag", "in.jsonl").out == '{"words": [], "tags": []}\n' + result.out
+
+
+def test_blank_lines_of_jsonl_keep_their_place(home):
+    line = '{"words": ["The", "dog"]}\n'
+    result = run(home, "tag", "--input-format", "jsonl", text=line + "\n" + line)
+    assert result.out.count("\n") == 3
+
+
+@pytest.mark.parametrize("escape", [r"\ud800", r"\udc80"])
+def test_half_a_character_in_jsonl_gives_utf8_or_a_complaint(home, escape):
+    result = run(home, "tag", "--input-format", "jsonl", text=f'{{"words": ["{escape}"]}}\n')
+    assert result.code in (0, 1) and "Traceback" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("slash", "The/DT dog/NN\n"),
+        ("pku", "The/DT dog/NN\n"),
+        ("lines", "The/DT\ndog/NN\n\n"),
+        ("tsv", "The\tDT\ndog\tNN\n\n"),
+        ("conllu", "1\tThe\t_\tDT\t_\t_\t_\t_\t_\t_\n2\tdog\t_\tNN\t_\t_\t_\t_\t_\t_\n\n"),
+        ("jsonl", '{"words": ["The", "dog"], "tags": ["DT", "NN"]}\n'),
+    ],
+)
+def test_every_output_format_is_written_and_read_again(home, name, expected):
+    result = run(home, "tag", "--output-format", name, text="The dog\n")
+    assert result == (0, expected, "")
+    again = json.loads(run(home, "eval", "-", "--input-format", name, "--json", text=result.out).out)
+    assert (again["tokens"], again["accuracy"]) == (2, 1.0)
+
+
+@pytest.mark.parametrize("kind", ["hmm", "crf"])
+def test_a_typed_line_is_answered_before_the_input_ends(trained, kind):
+    with start(trained[0], "tag", "-m", f"{kind}.npz") as process:
+        for _ in range(2):
+            process.stdin.write(SENTENCE.encode())
+            process.stdin.flush()
+            assert select.select([process.stdout], [], [], WAIT)[0], "no answer"
+            assert process.stdout.readline() == b"The/DT dog/NN barks/VBZ ./.\n"
+        assert process.communicate(timeout=WAIT) == (b"", b"")
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("command", [["tag"], ["features"]])
+def test_a_closed_pipe_ends_the_program_quietly(home, command):
+    (home / "large.txt").write_text(words_of(TEST) * 300)
+    with start(home, *command, "large.txt") as process:
+        assert process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(WAIT) == 0
+
+
+def test_tagging_loads_nothing_that_only_training_needs(trained):
+    for model in ("hmm.npz", "crf.npz"):
+        command = [sys.executable, "-X", "importtime", "-m", "tagger"]
+        result = run(trained[0], "tag", "-m", model, text=SENTENCE, command=command)
+        loaded = {line.rpartition("|")[2].strip() for line in result.err.splitlines()}
+        assert "numpy" in loaded and result.code == 0
+        unwanted = ("scipy", "tqdm", "threadpoolctl", "tagger.likelihood", "tagger.optimize")
+        assert not [name for name in loaded if name.startswith(unwanted)]
+
+
+# Judging
+
+
+@pytest.mark.parametrize("kind", ["hmm", "crf"])
+def test_eval_agrees_with_a_recount_of_what_tag_writes(trained, kind):
+    model = f"{kind}.npz"
+    guess = pairs_of(run(trained[0], "tag", "-m", model, text=words_of(TEST)).out)
+    gold = pairs_of(TEST.read_text("utf-8"))
+    seen = {word for line in pairs_of(TRAIN.read_text("utf-8")) for word, _ in line}
+    rows = [(w, g, t) for a, b in zip(gold, guess, strict=True) for (w, g), (_, t) in zip(a, b, strict=True)]
+
+    def share(rows):
+        return pytest.approx(sum(g == t for _, g, t in rows) / len(rows), rel=1e-12)
+
+    found = json.loads(run(trained[0], "eval", TEST, "-m", model, "--json").out)
+    assert list(found) == (
+        "tokens sentences accuracy known_accuracy unknown_accuracy sentence_accuracy tags confusions".split()
+    )
+    assert (found["tokens"], found["sentences"]) == (len(rows), len(gold))
+    assert found["accuracy"] == share(rows)
+    assert found["known_accuracy"] == share([row for row in rows if row[0] in seen])
+    assert found["unknown_accuracy"] == share([row for row in rows if row[0] not in seen])
+    whole = sum(a == b for a, b in zip(gold, guess, strict=True))
+    assert found["sentence_accuracy"] == pytest.approx(whole / len(gold), rel=1e-12)
+    wrong = Counter((g, t) for _, g, t in rows if g != t)
+    assert {(c["gold"], c["guess"]): c["count"] for c in found["confusions"]} == wrong
+    for tag, score in found["tags"].items():
+        right = sum(g == t == tag for _, g, t in rows)
+        golds, guesses = sum(g == tag for _, g, _ in rows), sum(t == tag for *_, t in rows)
+        assert score["support"] == golds
+        assert score["precision"] == (right / guesses if guesses else None)
+        assert score["recall"] == (right / golds if golds else None)
+        assert score["f1"] == pytest.approx(2 * right / (golds + guesses), rel=1e-12)
+    assert set(found["tags"]) == {tag for _, g, t in rows for tag in (g, t)}
+
+
+def test_eval_prints_a_table_on_stdout_only(trained):
+    result = run(trained[0], "eval", TEST, "-m", "crf.npz")
+    found = json.loads(run(trained[0], "eval", TEST, "-m", "crf.npz", "--json").out)
+    assert (result.code, result.err) == (0, "")
+    table = dict(re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in result.out.splitlines()[:6])
+    assert table["tokens"] == f"{found['tokens']:,}"
+    assert table["accuracy"] == f"{100 * found['accuracy']:.2f} %"
+    assert table["unknown words"] == f"{100 * found['unknown_accuracy']:.2f} %"
+
+
+def test_gold_tags_unseen_in_training_count_as_errors(home):
+    found = json.loads(run(home, "eval", "-", "--json", text="The/DT dog/NEW ./.\n").out)
+    assert found["accuracy"] == pytest.approx(2 / 3)
+    assert found["tags"]["NEW"] == {"precision": None, "recall": 0.0, "f1": 0.0, "support": 1}
+    assert found["confusions"] == [{"gold": "NEW", "guess": "NN", "count": 1}]
+
+
+def test_undefined_rates_are_null_for_programs_and_a_dash_for_people(home):
+    assert json.loads(run(home, "eval", "-", "--json", text="The/DT\n").out)["unknown_accuracy"] is None
+    assert re.search(r"unknown words +–\n", run(home, "eval", "-", text="The/DT\n", PYTHONIOENCODING="ascii").out)
+
+
+# Features
+
+
+def test_features_shows_what_a_template_sees(tmp_path):
+    (tmp_path / "my.txt").write_text("# mine\nword[0]\nsuffix:1-2[0]\nlower[-1] & lower[0]\n")
+    result = run(tmp_path, "features", "--features", "my.txt", text="The dog\n\nx\n")
+    rows = [line.split("\t") for line in result.out.splitlines()]
+    assert (result.code, result.err) == (0, "")
+    assert [row[0] for row in rows] == ["The", "dog", "", "", "x", ""]
+    assert rows[1][1:] == ["word[0]=dog", "suffix:1[0]=g", "suffix:2[0]=og", "lower[-1]=the & lower[0]=dog"]
+
+
+def test_features_are_shown_promptly(tmp_path):
+    with start(tmp_path, "features") as process:
+        process.stdin.write(b"dog\n")
+        process.stdin.flush()
+        assert select.select([process.stdout], [], [], WAIT)[0], "no answer"
+        process.communicate(timeout=WAIT)
+
+
+# Errors and exit codes
+
+COMPLAINTS = {
+    "missing corpus": (["train-hmm", "none.txt"], ["cannot read none.txt"]),
+    "missing dev set": (["train-crf", "good.txt", "--dev", "none.txt"], ["cannot read none.txt"]),
+    "missing input": (["tag", "none.txt"], ["cannot read none.txt"]),
+    "missing gold": (["eval", "none.txt"], ["cannot read none.txt"]),
+    "missing sentences": (["features", "none.txt"], ["cannot read none.txt"]),
+    "folder as input": (["tag", "."], ["cannot read ."]),
+    "bad corpus line": (["train-hmm", "bad.txt"], ["bad.txt:2: ", "expected word/TAG", "'c'"]),
+    "bad corpus line for a crf": (["train-crf", "bad.txt"], ["bad.txt:2: ", "expected word/TAG", "'c'"]),
+    "bad gold line": (["eval", "bad.txt"], ["bad.txt:2: ", "expected word/TAG", "'c'"]),
+    "bad conllu line": (["tag", "bad.conllu"], ["bad.conllu:1: ", "ten columns"]),
+    "bad json line": (["tag", "bad.jsonl"], ["bad.jsonl:1: ", "JSON"]),
+    "byte of another encoding": (["tag", "latin.txt"], ["latin.txt:2: ", "0xE9", "--encoding"]),
+    "broken gz": (["tag", "broken.gz"], ["cannot read broken.gz"]),
+    "empty corpus": (["train-hmm", "empty.txt"], ["empty.txt", "no sentence"]),
+    "empty corpus for a crf": (["train-crf", "blank.txt"], ["blank.txt", "no sentence"]),
+    "empty gold": (["eval", "blank.txt"], ["blank.txt", "no sentence"]),
+    "unknown encoding": (["tag", "good.txt", "--encoding", "klingon"], ["encoding 'klingon'"]),
+    "encoding of bytes": (["tag", "good.txt", "--encoding", "hex"], ["hex"]),
+    "encoding of strings": (["tag", "good.txt", "--encoding", "rot13"], ["rot13"]),
+    "encoding of nothing": (["tag", "good.txt", "--encoding", "undefined"], ["undefined"]),
+    "utf-16 without its mark": (["tag", "good.txt", "--encoding", "utf-16"], ["utf-16"]),
+    "template line": (["features", "--features", "template.txt"], ["template.txt:3: ", "unknown function 'wrod'"]),
+    "template line for a crf": (["train-crf", "good.txt", "--features", "template.txt"], ["template.txt:3: "]),
+    "missing template": (["features", "--features", "none.txt"], ["no template 'none.txt'", "default"]),
+    "template of an endless name": (["features", "--features", LONG_NAME], [LONG_NAME]),
+    "output in a missing folder": (["tag", "good.txt", "-o", "none/out.txt"], ["cannot write none/out.txt"]),
+    "output to a folder": (["train-hmm", "good.txt", "-o", "."], ["cannot write ."]),
+    "output of an endless name": (["train-hmm", "good.txt", "-o", LONG_NAME], ["cannot write"]),
+    "log in a missing folder": (["train-crf", "good.txt", "--log", "none/log"], ["cannot write none/log"]),
+    "missing model": (["tag", "-m", "none.npz"], ["none.npz", "tagger train-crf", "tagger train-hmm"]),
+    "missing model of eval": (["eval", "good.txt", "-m", "none.npz"], ["none.npz", "tagger train-crf"]),
+}
+
+
+@pytest.mark.parametrize(("args", "parts"), COMPLAINTS.values(), ids=COMPLAINTS)
+def test_an_error_is_one_line_and_leaves_nothing_behind(home, args, parts):
+    (home / "good.txt").write_text("a/X\n")
+    (home / "bad.txt").write_text("a/X\nb/Y c\n")
+    (home / "bad.conllu").write_text("1\tdog\n")
+    (home / "bad.jsonl").write_text("dog\n")
+    (home / "latin.txt").write_bytes(b"a\ncaf\xe9\n")
+    (home / "broken.gz").write_bytes(gzip.compress(b"a b c\n" * 100)[:-12])
+    (home / "empty.txt").write_text("")
+    (home / "blank.txt").write_text("\n \n")
+    (home / "template.txt").write_text("word[0]\n\nwrod[0]\n")
+    before = {path.name: path.read_bytes() for path in home.iterdir()}
+    assert_one_line_of_complaint(run(home, *args)._replace(out=""), *parts)
+    assert {path.name: path.read_bytes() for path in home.iterdir()} == before
+
+
+def bad_model(kind, good):
+    whole = good.read_bytes()
+    if kind == "zip of the future":
+        return whole.replace(b"PK\x01\x02\x14\x03\x14\x00", b"PK\x01\x02\x14\x03\xc8\x00").replace(
+            b"PK\x01\x02\x2d\x03\x2d\x00", b"PK\x01\x02\x2d\x03\xc8\x00"
+        )
+    return {
+        "empty": b"",
+        "garbage": bytes(range(256)) * 20,
+        "text": b"The/DT dog/NN\n",
+        "truncated": whole[: len(whole) // 2],
+        "last byte missing": whole[:-1],
+        "damaged": whole[: len(whole) // 2] + bytes(100) + whole[len(whole) // 2 + 100 :],
+    }[kind]
+
+
+MODELS = ["empty", "garbage", "text", "truncated", "last byte missing", "damaged", "zip of the future"]
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_broken_model_is_one_line_of_complaint(tmp_path, trained, kind):
+    good = trained[0] / "crf.npz"
+    (tmp_path / "model.npz").write_bytes(bad_model(kind, good))
+    assert (tmp_path / "model.npz").read_bytes() != good.read_bytes()
+    assert_one_line_of_complaint(run(tmp_path, "tag", text=SENTENCE), "model.npz")
+
+
+def test_a_foreign_npz_is_one_line_of_complaint(tmp_path):
+    np.savez(tmp_path / "model.npz", weights=np.arange(3.0))
+    assert_one_line_of_complaint(run(tmp_path, "tag", text=SENTENCE), "model.npz", "not a model")
+
+
+def test_an_array_that_is_no_archive_is_one_line_of_complaint(tmp_path):
+    with (tmp_path / "model.npz").open("wb") as stream:
+        np.save(stream, np.arange(3.0))
+    assert_one_line_of_complaint(run(tmp_path, "tag", text=SENTENCE), "model.npz", "not a model")
+
+
+def test_a_newer_model_says_so(tmp_path, trained):
+    with np.load(trained[0] / "hmm.npz") as members:
+        arrays = dict(members)
+    meta = json.loads(arrays["meta"].tobytes()) | {"format": 99, "program": "9.9"}
+    arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), np.uint8)
+    np.savez(tmp_path / "model.npz", **arrays)
+    assert_one_line_of_complaint(run(tmp_path, "tag", text=SENTENCE), "format 99", "9.9", "newer")
+
+
+def test_a_missing_default_model_names_the_train_commands(tmp_path):
+    parts = ["'model.npz'", "tagger train-crf", "tagger train-hmm", "-m"]
+    assert_one_line_of_complaint(run(tmp_path, "tag", text=SENTENCE), *parts)
+
+
+def test_an_error_in_the_second_file_leaves_an_older_output_untouched(home):
+    (home / "good.txt").write_text(SENTENCE)
+    (home / "out.txt").write_text("old\n")
+    result = run(home, "tag", "good.txt", "none.txt", "-o", "out.txt")
+    assert_one_line_of_complaint(result, "none.txt")
+    assert (home / "out.txt").read_text() == "old\n"
+    assert names(home) == ["good.txt", "model.npz", "out.txt"]
+
+
+def test_errors_are_told_even_when_quiet(home):
+    assert_one_line_of_complaint(run(home, "tag", "-q", "none.txt"), "none.txt")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("args", [["tag", "-"], ["eval", TEST], ["features"]], ids=lambda args: args[0])
+def test_a_full_disk_behind_stdout_is_one_line_of_complaint(home, args):
+    result = run(home, *args, text=SENTENCE, command=["sh", "-c", 'exec "$@" > /dev/full', "sh", *PROGRAM])
+    assert_one_line_of_complaint(result, "No space left")
+
+
+def test_a_closed_stdout_does_no_harm_when_nothing_goes_there(home):
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", *PROGRAM]
+    assert run(home, "tag", "-o", "out.txt", text=SENTENCE, command=command) == (0, "", "")
+
+
+WRONG_USAGE = [
+    ["fly"],
+    ["tag", "--wings"],
+    ["tag", "--output-format", "stone"],
+    ["eval"],
+    ["train-hmm"],
+    ["train-crf", "x.txt", "--max-iterations", "0"],
+    ["train-crf", "x.txt", "--l2", "-1"],
+    ["train-hmm", "x.txt", "--rare-count", "few"],
+]
+
+
+@pytest.mark.parametrize("args", WRONG_USAGE, ids=" ".join)
+def test_wrong_usage_ends_with_2_and_speaks_on_stderr(tmp_path, args):
+    result = run(tmp_path, *args)
+    assert (result.code, result.out) == (2, "")
+    assert "Error: " in result.err and "Traceback" not in result.err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+class TestSignals:
+    def test_a_stopped_training_leaves_the_older_model_alone(self, home, number, code):
+        old = (home / "model.npz").read_bytes()
+        log = home / "log.jsonl"
+        with start(home, "train-crf", TRAIN, *SLOW, "--log", log) as process:
+            wait_for(lambda: log.exists() and log.stat().st_size)
+            process.send_signal(number)
+            out, err = process.communicate(timeout=WAIT)
+        assert (process.returncode, out) == (code, b"")
+        assert re.fullmatch(rb"tagger: \w+\n", err)
+        assert (home / "model.npz").read_bytes() == old
+        assert names(home) == ["log.jsonl", "model.npz"]
+
+    def test_a_stopped_tagging_leaves_the_older_output_alone(self, home, number, code):
+        (home / "out.txt").write_text("old\n")
+        with start(home, "tag", "-o", "out.txt") as process:
+            process.stdin.write(SENTENCE.encode())
+            process.stdin.flush()
+            wait_for(lambda: any(name.endswith(".tmp") for name in names(home)))
+            process.send_signal(number)
+            assert process.wait(WAIT) == code
+            assert re.fullmatch(rb"tagger: \w+\n", process.stderr.read())
+        assert (home / "out.txt").read_text() == "old\n"
+        assert names(home) == ["model.npz", "out.txt"]
+
+    def test_tagging_stops_between_two_lines(self, home, number, code):
+        with start(home, "tag") as process:
+            process.stdin.write(SENTENCE.encode())
+            process.stdin.flush()
+            assert process.stdout.readline()
+            process.send_signal(number)
+            assert process.wait(WAIT) == code
+
+
+# Help
+
+
+def test_version_is_told_on_stdout(tmp_path):
+    result = run(tmp_path, "--version")
+    assert (result.code, result.err) == (0, "")
+    assert re.fullmatch(r"tagger, version \d+\.\d+\S*\n", result.out)
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
+@pytest.mark.parametrize("env", [{}, {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}], ids=["", "ascii"])
+def test_every_help_ends_with_examples(tmp_path, command, env):
+    result = run(tmp_path, *command, "--help", **env)
+    assert (result.code, result.err) == (0, "")
+    assert run(tmp_path, *command, "-h", **env) == result
+    text, _, examples = result.out.rpartition("Examples:\n")
+    assert text
+    assert all(re.match(r"  (tagger|echo) ", line) for line in examples.strip("\n").split("\n")), examples

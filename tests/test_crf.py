@@ -1,0 +1,95 @@
+"""The CRF as a whole: it minimises what it says, tags what it scores, and reports its progress."""
+
+import numpy as np
+import pytest
+
+from tagger import CRFTagger, Sentence
+from tagger.emissions import Emissions
+from tagger.pack import Pack
+from tagger.template import describe
+
+CORPUS = [
+    Sentence(["the", "dog", "barks", "."], ["D", "N", "V", "."]),
+    Sentence(["a", "cat", "sleeps", "."], ["D", "N", "V", "."]),
+    Sentence(["dogs", "bark", "at", "the", "big", "cat"], ["N", "V", "P", "D", "J", "N"]),
+    Sentence(["Stop", "!"], ["V", "."]),
+]
+
+
+def test_the_watcher_sees_the_loss_fall_and_the_dev_set():
+    seen = []
+    model = CRFTagger(max_iterations=25, tolerance=0.0).fit(CORPUS, X_dev=CORPUS, watch=seen.append)
+    losses = [progress.loss for progress in seen]
+    assert losses == sorted(losses, reverse=True)
+    assert [progress.iteration for progress in seen] == list(range(1, len(seen) + 1))
+    dev = [progress.iteration for progress in seen if progress.dev_accuracy is not None]
+    assert dev == list(range(10, len(seen) + 1, 10)) and dev
+    assert model.summary_["loss"] == pytest.approx(losses[-1])
+    assert model.summary_["iterations"] == len(seen)
+
+
+def test_the_gradient_is_zero_where_training_ends():
+    """Fully converged, nothing improves the loss: a small push in any direction raises it."""
+    from tagger.features import learn_features
+    from tagger.likelihood import Likelihood
+    from tagger.model import training_data
+    from tagger.optimize import minimise
+    from tagger.template import margin, parse_templates, template_text
+    from tagger.windows import Windows
+
+    sentences, names, tags = training_data(CORPUS, None)
+    templates = parse_templates(template_text("comparison"))
+    windows = Windows.of([s.words for s in sentences], margin(templates))
+    features, counts = learn_features(templates, windows, tags, len(names))
+    lengths = np.array([len(s) for s in sentences])
+    loss = Likelihood(features, windows, lengths, tags, len(names), 1.0, dtype=np.float64)
+    found = minimise(loss, np.zeros(loss.size), (loss.counts(counts) + 2) ** -0.25, 500, 0.0)
+    assert np.abs(loss(found.x)[1]).max() < 1e-4
+    direction = np.random.default_rng(0).normal(size=loss.size)
+    assert loss(found.x + 1e-2 * direction)[0] > found.loss < loss(found.x - 1e-2 * direction)[0]
+
+
+def test_a_stronger_penalty_gives_smaller_weights():
+    norms = [np.linalg.norm(CRFTagger(l2=l2, max_iterations=50).fit(CORPUS).weights_) for l2 in (0.01, 1.0, 100.0)]
+    assert norms[0] > norms[1] > norms[2]
+
+
+def test_emissions_equal_the_sum_of_the_weights_of_the_features_as_text():
+    model = CRFTagger(max_iterations=10).fit(CORPUS)
+    words = ["The", "dog", "barks", "at", "a", "zebra", "!"]
+    table = {}
+    texts = [*model.features_.strings.strings(), "<before>", "<after>"]
+    for t, template in enumerate(model.features_.templates):
+        for n, key in enumerate(model.features_.keys[t].tolist()):
+            ids = [
+                key // model.features_.radix**i % model.features_.radix for i in reversed(range(len(template.parts)))
+            ]
+            parts = zip(template.parts, ids, strict=True)
+            name = " & ".join(f"{part}={texts[i]}" if texts[i] else str(part) for part, i in parts)
+            entries, _ = model.features_.rows.entries(model.features_.bases[t] + np.array([n]))
+            table[name] = list(zip(model.features_.rows.tags[entries], model.weights_[entries], strict=True))
+    expected = np.zeros((len(words), len(model.classes_)))
+    for i, row in enumerate(describe(words, model.features_.templates)):
+        for name in row:
+            for tag, weight in table.get(name, []):
+                expected[i, tag] += weight
+    emissions = Emissions(model.features_, model.weights_, len(model.classes_))
+    for _ in range(2):  # fresh, and from the cache
+        np.testing.assert_allclose(emissions([words], Pack.of([len(words)])), expected, atol=1e-5)
+
+
+def test_the_cache_is_bounded_and_changes_nothing(monkeypatch):
+    model = CRFTagger(max_iterations=10).fit(CORPUS)
+    plain = model.predict(CORPUS)
+    monkeypatch.setattr("tagger.emissions.CACHED_WORDS", 3)
+    emissions = Emissions(model.features_, model.weights_, len(model.classes_))
+    for sentence in CORPUS:
+        emissions([sentence.words], Pack.of([len(sentence)]))
+        assert len(emissions.slots) <= max(3, len(sentence))
+    assert model.predict(CORPUS) == plain
+
+
+def test_unseen_tag_bigrams_have_weight_zero():
+    model = CRFTagger(max_iterations=20).fit(CORPUS)
+    J, V = model.classes_.index("J"), model.classes_.index("V")
+    assert model.transitions_[J, V] == 0.0 and model.transitions_[J, model.classes_.index("N")] != 0.0

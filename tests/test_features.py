@@ -1,0 +1,167 @@
+"""Templates as text, and the features they make of sentences."""
+
+import numpy as np
+import pytest
+
+from tagger.errors import TemplateError
+from tagger.features import learn_features, token_keys, word_keys
+from tagger.spelling import FUNCTIONS, NUMBERED, shape
+from tagger.template import SHIPPED, Part, describe, margin, parse_templates, template_text
+from tagger.windows import Windows
+
+
+def test_ranges_and_conjunctions_expand():
+    found = [str(template) for template in parse_templates("suffix:1-2[0] & lower[+1]\n\n# nothing\nword # the word")]
+    assert found == ["word[0]", "suffix:1[0] & lower[1]", "suffix:2[0] & lower[1]"]
+
+
+def test_templates_of_one_offset_come_first_by_offset():
+    found = parse_templates("lower[-1] & lower[0]\nlower[1]\nword[0]\nlower[-1]\nword[0] & shape[0]\nword[0]")
+    assert [template.offset for template in found] == [-1, 0, 0, 1, None]
+    assert found[0].parts == (Part("lower", None, -1),)
+
+
+@pytest.mark.parametrize(
+    "text, place, complaint",
+    [
+        ("word[0]\nwrod[0]", "template:2", "unknown function 'wrod'"),
+        ("suffix[0]", "template:1", "suffix takes a number"),
+        ("word:3[0]", "template:1", "word takes no number"),
+        ("suffix:4-1[0]", "template:1", "rising range"),
+        ("suffix:0[0]", "template:1", "rising range"),
+        ("word[0", "template:1", "expected function"),
+        ("word[0] & ", "template:1", "expected function"),
+        ("word[1000]", "template:1", "at most 100"),
+        ("\n# only a comment", "template", "no feature in it"),
+    ],
+)
+def test_a_wrong_line_is_refused_with_its_place(text, place, complaint):
+    with pytest.raises(TemplateError) as error:
+        parse_templates(text)
+    assert str(error.value).startswith(f"{place}: ") and complaint in str(error.value)
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(TemplateError, match="expected default, comparison or a file"):
+        template_text("no-such-template")
+
+
+def test_a_template_may_be_a_file(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("word[0]\r\nlower[-1]\r\n")
+    assert len(parse_templates(template_text(str(path)))) == 2
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_templates_parse(name):
+    assert len(parse_templates(template_text(name))) >= 19
+
+
+def test_describe_shows_what_a_template_sees():
+    templates = parse_templates("lower[-1]\nsuffix:3[0]\ncapital[0]\nlower[0] & lower[1]")
+    assert describe(["The", "ox"], templates) == [
+        ["lower[-1]=<before>", "suffix:3[0]=the", "capital[0]", "lower[0]=the & lower[1]=ox"],
+        ["lower[-1]=the", "lower[0]=ox & lower[1]=<after>"],
+    ]
+
+
+@pytest.mark.parametrize("word, expected", [("Mid-1990s", "Xx-dx"), ("U.S.", "X.X."), ("的", "的"), ("", "")])
+def test_shape(word, expected):
+    assert shape(word) == expected
+
+
+@pytest.mark.parametrize("word", ["", "a", "İ", "ß", "日本", "\udc80", "a\u0301", "𝔘"])
+def test_every_function_takes_any_word(word):
+    found = [function(word) for function in FUNCTIONS.values()]
+    found += [function(3, word) for function in NUMBERED.values()]
+    assert all(value is None or isinstance(value, str) for value in found)
+
+
+def learned(sentences, text, min_count=1):
+    templates = parse_templates(text)
+    words = [[token.rsplit("/", 1)[0] for token in sentence.split()] for sentence in sentences]
+    tags = np.array([int(token.rsplit("/", 1)[1]) for sentence in sentences for token in sentence.split()])
+    windows = Windows.of(words, margin(templates))
+    return *learn_features(templates, windows, tags, int(tags.max()) + 1, min_count), windows
+
+
+def test_features_and_counts_equal_those_of_plain_dictionaries():
+    """The encoder of ids against counting the features as text."""
+    sentences = ["The/0 dog/1 barks/2", "the/0 Dog/1", "<before>/1", "dog/1 the/0 <after>/2 dog/1", "barks/2 barks/1"]
+    text = "word[0]\nlower[-2]\nlower[1]\nsuffix:2[0]\ncapital[0]\nlower[-1] & lower[1]\nlower[0] & shape[0]"
+    features, counts, _ = learned(sentences, text)
+    expected = {}
+    for sentence in sentences:
+        words, tags = zip(*(token.rsplit("/", 1) for token in sentence.split()), strict=True)
+        for i, (row, tag) in enumerate(zip(describe(words, features.templates), tags, strict=True)):
+            for name, found in templates_of(row, features, words, i):
+                expected[name, found, tag] = expected.get((name, found, tag), 0) + 1
+    assert len(counts) == len(expected) and counts.sum() == sum(expected.values())
+    assert sorted(counts.tolist()) == sorted(expected.values())
+    assert features.rows.bounds[-1] == len(expected)
+
+
+def templates_of(row, features, words, i):
+    """Each feature as (template, (value or outside mark of each part)), where a mark differs from any word."""
+    for template in features.templates:
+        values = []
+        for part in template.parts:
+            place = i + part.offset
+            outside = "before" if place < 0 else "after" if place >= len(words) else None
+            filled = (
+                describe([words[place]], parse_templates(f"{part.function}[0]"))[0] if outside is None else [outside]
+            )
+            values.append((outside, *filled))
+        if all(len(value) > 1 for value in values):
+            yield str(template), tuple(values)
+
+
+def test_boundary_marks_equal_no_word():
+    features, _, _ = learned(["<before>/0 x/1"], "lower[-1]")
+    values = features.values(["<before>", "<after>", ""])
+    assert values["lower"][0] not in (features.radix - 1, features.radix - 2)
+    assert len(features.keys[0]) == 2  # the mark, and the word that looks like it
+
+
+def test_rare_features_are_left_out():
+    every, _, _ = learned(["a/0 b/1 a/0 c/1"], "word[0]")
+    frequent, counts, _ = learned(["a/0 b/1 a/0 c/1"], "word[0]", min_count=2)
+    assert len(every.keys[0]) == 3 and len(frequent.keys[0]) == 1 and counts.tolist() == [2]
+
+
+def test_unseen_values_give_no_feature():
+    features, _, _ = learned(["a/0 b/1"], "word[0]\nword[0] & word[1]")
+    windows = Windows.of([["a", "z"], ["a", "b"]], features.margin)
+    values = features.values(windows.words)
+    assert (features.ids(0, word_keys(features.templates[0], values, features.radix))[:2] >= 0).tolist() == [
+        True,
+        False,
+    ]
+    pair = features.ids(1, token_keys(features.templates[1], values, windows, features.radix))
+    assert (pair >= 0).tolist() == [False, False, True, True]
+
+
+def test_too_many_parts_are_refused():
+    with pytest.raises(TemplateError, match="too many parts"):
+        learned(["a/0 b/1"], " & ".join(f"word[{i}]" for i in range(40)))
+
+
+def test_windows_rearrange_tokens():
+    plain = Windows.of([["a", "b", "c"], [], ["d"]], 2)
+    order = np.array([3, 0, 2, 1])
+    mixed = Windows.of([["a", "b", "c"], [], ["d"]], 2, order)
+    names = [*plain.words, "<", ">"]
+    assert [names[i] for i in plain.at(-1)] == ["<", "a", "b", "<"]
+    assert [names[i] for i in plain.at(2)] == ["c", ">", ">", ">"]
+    for offset in range(-2, 3):
+        assert mixed.at(offset).tolist() == plain.at(offset)[order].tolist()
+
+
+def test_the_comparison_template_equals_the_description_of_the_rivals_features():
+    """The words of DESIGN: last letters of neighbours are all of a short word, affixes only of long enough words."""
+    row = describe(["A", "cat", "'s", "Re-1", "toys"], parse_templates(template_text("comparison")))[2]
+    assert set(row) == {
+        "bias[0]", "word[0]='s", "lower[0]='s", "shape[0]='x", "suffix:1[0]=s", "suffix:2[0]='s", "prefix:1[0]='",
+        "prefix:2[0]='s", "lower[-1]=cat", "ending:3[-1]=cat", "lower[1]=re-1", "ending:3[1]=e-1", "lower[-2]=a",
+        "lower[2]=toys",
+    }  # fmt: skip

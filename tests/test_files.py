@@ -1,0 +1,482 @@
+"""Reading lines as they arrive from any kind of input, and writing files that are either whole or untouched."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tagger.errors import CorpusError, FileError, TaggerError, quote
+from tagger.files import Lines, atomic_writer, open_input, open_output
+
+PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+UNPACKERS = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
+PATIENCE = 5  # seconds until a reader that waits for more than has come gets the end of the input, and fails
+
+
+class Chunks:
+    """A stream that gives one chunk at a time and counts the line ends it has given."""
+
+    def __init__(self, chunks):
+        self.chunks = iter(chunks)
+        self.line_ends = 0
+
+    def read1(self, size):
+        chunk = next(self.chunks, b"")
+        self.line_ends += chunk.count(b"\n")
+        return chunk
+
+
+class Producer:
+    """The other end of a pipe."""
+
+    def __init__(self, descriptor):
+        self.stream = os.fdopen(descriptor, "wb", buffering=0)
+        self.timer = threading.Timer(PATIENCE, self.stream.close)
+        self.timer.start()
+
+    def send(self, content):
+        self.stream.write(content)
+
+    def close(self):
+        self.timer.cancel()
+        self.timer.join()
+        self.stream.close()
+
+
+@pytest.fixture
+def file(tmp_path):
+    def create(content, name="input.txt"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return create
+
+
+@pytest.fixture
+def producer(monkeypatch):
+    """What is sent here arrives on standard input."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as stream:
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=stream))
+        producer = Producer(writing)
+        yield producer
+        producer.close()
+
+
+def left_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_line_ends_at_newline_with_or_without_carriage_return(file):
+    assert list(Lines(file(b"one\ntwo\r\n\nfour\r\n\r\nsix"))) == ["one", "two", "", "four", "", "six"]
+
+
+@pytest.mark.parametrize("character", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1e", "\r", "\u00a0"])
+def test_no_other_character_ends_a_line(file, character):
+    assert list(Lines(file(f"a{character}b\n".encode()))) == [f"a{character}b"]
+
+
+def test_only_one_carriage_return_belongs_to_the_line_end(file):
+    assert list(Lines(file(b"a\r\r\nb\n"))) == ["a\r", "b"]
+
+
+@pytest.mark.parametrize("content, lines", [(b"", []), (b"\n", [""]), (b"a", ["a"]), (b"a\n", ["a"])])
+def test_the_last_line_may_lack_its_end(file, content, lines):
+    assert list(Lines(file(content))) == lines
+
+
+def test_lines_are_numbered_from_one(file):
+    lines = Lines(file(b"a\n\nb\n"))
+    assert [(lines.number, line) for line in lines] == [(1, "a"), (2, ""), (3, "b")]
+
+
+def test_lines_longer_than_a_block_stay_whole(file, monkeypatch):
+    monkeypatch.setattr("tagger.files.BLOCK", 3)
+    assert list(Lines(file("中央电台\r\nä\n".encode()))) == ["中央电台", "ä"]
+
+
+def test_byte_order_mark_is_dropped_at_the_beginning_only(file):
+    assert list(Lines(file("\ufeffa\r\n\ufeffb\n".encode()))) == ["a", "\ufeffb"]
+
+
+def test_byte_order_mark_may_arrive_in_pieces(monkeypatch):
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Chunks([b"\xef", b"\xbb", b"\xbfa\n"])))
+    assert list(Lines("-")) == ["a"]
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "gb18030", "utf-16", "utf-8-sig", "big5"])
+def test_other_encodings(file, encoding):
+    assert list(Lines(file("中央/n\n人/n\n".encode(encoding)), encoding)) == ["中央/n", "人/n"]
+
+
+def test_characters_may_arrive_in_pieces(monkeypatch):
+    chunks = [bytes([byte]) for byte in "中央\n".encode("gbk")]
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Chunks(chunks)))
+    assert list(Lines("-", "gbk")) == ["中央"]
+
+
+@pytest.mark.parametrize("encoding", ["no-such-encoding", "", "hex", "rot13", "idna"])
+def test_an_encoding_that_cannot_decode_text_is_named(file, encoding):
+    with pytest.raises(FileError, match=f"encoding '{encoding}'.*expected.*utf-8"):
+        list(Lines(file(b"a\n"), encoding))
+
+
+@pytest.mark.parametrize(
+    "content, encoding, byte",
+    [(b"ok\nab\xffc\n", "utf-8", "FF"), (b"ok\nab\x80", "gbk", "80"), (b"1\n2\xe4", "utf-8", "E4")],
+)
+def test_undecodable_bytes_are_an_error_with_its_line(file, content, encoding, byte):
+    path = file(content)
+    with pytest.raises(CorpusError) as caught:
+        list(Lines(path, encoding))
+    assert str(caught.value).startswith(f"{path}:2: byte 0x{byte} ")
+    assert encoding in str(caught.value)
+    assert "--encoding" in str(caught.value)
+
+
+def test_lines_before_an_undecodable_byte_are_handed_out(file):
+    lines = iter(Lines(file(b"good\n\xff\n")))
+    assert next(lines) == "good"
+    with pytest.raises(CorpusError):
+        next(lines)
+
+
+def test_truncated_utf16_is_an_error_and_not_a_crash(file):
+    with pytest.raises(CorpusError, match="utf-16"):
+        list(Lines(file("a\nb".encode("utf-16") + b"\x00"), "utf-16"))
+
+
+def test_head_shows_lines_that_are_handed_out_all_the_same(file):
+    lines = Lines(file(b"a\r\nb\nc\nd\n"))
+    assert lines.head(2) == ["a", "b"]
+    assert lines.head(1) == ["a"]
+    assert lines.head(3) == ["a", "b", "c"]
+    assert [(lines.number, line) for line in lines] == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+
+
+def test_head_of_a_short_input_is_all_of_it(file):
+    lines = Lines(file(b"a\nb"))
+    assert lines.head(1000) == ["a", "b"]
+    assert list(lines) == ["a", "b"]
+
+
+def test_an_error_names_the_file_and_the_line_handed_out_last(file):
+    path = file(b"a\nb\n")
+    lines = Lines(path)
+    next(iter(lines))
+    assert str(lines.error("odd")) == f"{path}:1: odd"
+
+
+def test_an_error_on_standard_input_is_called_stdin(monkeypatch):
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"a\n\xff\n")))
+    with pytest.raises(CorpusError, match=r"^stdin:2: "):
+        list(Lines("-"))
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_compressed_files_are_read_as_they_are(file, suffix):
+    content = b"\xef\xbb\xbfone\r\ntwo\n" * 1000
+    assert len(list(Lines(file(PACKERS[suffix](content), "input.txt" + suffix)))) == 2000
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_compressed_files_glued_together_are_read_to_the_end(file, suffix):
+    pack = PACKERS[suffix]
+    assert list(Lines(file(pack(b"a\n") + pack(b"b\n"), "input" + suffix))) == ["a", "b"]
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+@pytest.mark.parametrize("damage", ["truncated", "scrambled", "not compressed at all"])
+def test_a_damaged_compressed_file_is_a_file_error(file, suffix, damage):
+    packed = PACKERS[suffix](bytes(range(256)) * 50)
+    middle = len(packed) // 2
+    content = {
+        "truncated": packed[:middle],
+        "scrambled": packed[:middle] + bytes(255 - byte for byte in packed[middle:]),
+        "not compressed at all": b"word/TAG\n",
+    }[damage]
+    path = file(content, "input" + suffix)
+    with pytest.raises(FileError, match=r"^cannot read .*: ."):
+        list(Lines(path, "latin-1"))
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "missing.gz", "missing.bz2", "missing.xz", "folder/missing.txt"])
+def test_a_missing_file_is_a_file_error_that_names_it(tmp_path, name):
+    path = tmp_path / name
+    with pytest.raises(FileError) as caught:
+        list(Lines(path))
+    assert str(caught.value) == f"cannot read {path}: No such file or directory"
+
+
+@pytest.mark.parametrize("name", ["folder", "folder.gz"])
+def test_a_directory_is_a_file_error(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(FileError, match="irectory"):
+        Lines(tmp_path / name).head(1)
+
+
+def test_closed_standard_streams_are_file_errors(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    monkeypatch.setattr("sys.stdout", None)
+    with pytest.raises(FileError, match="stdin"):
+        list(Lines("-"))
+    with pytest.raises(FileError, match="stdout"), open_output("-"):
+        pass
+
+
+def test_standard_input_stays_open(monkeypatch):
+    stream = io.BytesIO(b"a\n")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=stream))
+    with open_input("-"):
+        pass
+    assert list(Lines("-")) == ["a"]
+    assert not stream.closed
+
+
+def test_lines_wait_when_all_that_came_is_handed_out(producer):
+    source = Lines("-")
+    lines = iter(source)
+    assert source.waiting
+    producer.send(b"one\ntwo\nthree\n")
+    seen = [(next(lines), source.waiting) for _ in range(3)]
+    assert seen == [("one", False), ("two", False), ("three", True)]
+    producer.send(b"four\n")
+    assert (next(lines), source.waiting) == ("four", True)
+
+
+def test_the_beginning_of_a_line_does_not_hold_back_the_lines_before_it(producer):
+    source = Lines("-")
+    lines = iter(source)
+    producer.send(b"one\ntwo\nthr")
+    assert [(next(lines), source.waiting) for _ in range(2)] == [("one", False), ("two", True)]
+    producer.send(b"ee\nfour\n")
+    assert [(next(lines), source.waiting) for _ in range(2)] == [("three", False), ("four", True)]
+
+
+def test_lines_seen_by_head_are_not_waited_for(producer):
+    source = Lines("-")
+    producer.send(b"one\ntwo\nthree\n")
+    assert source.head(2) == ["one", "two"]
+    assert not source.waiting
+    lines = iter(source)
+    assert [(next(lines), source.waiting) for _ in range(3)] == [("one", False), ("two", False), ("three", True)]
+
+
+def test_head_that_takes_all_that_came_waits_only_after_handing_it_out(producer):
+    source = Lines("-")
+    producer.send(b"one\ntwo\n")
+    source.head(2)
+    lines = iter(source)
+    assert [(next(lines), source.waiting) for _ in range(2)] == [("one", False), ("two", True)]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_lines_arrive_promptly_through_a_named_pipe(tmp_path):
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    keeper = os.open(path, os.O_RDWR)
+    producer = Producer(os.open(path, os.O_WRONLY))
+    try:
+        source = Lines(path)
+        lines = iter(source)
+        producer.send(b"one\ntwo\n")
+        assert [(next(lines), source.waiting) for _ in range(2)] == [("one", False), ("two", True)]
+        os.close(keeper)
+        keeper = None
+        producer.close()
+        assert list(lines) == []
+    finally:
+        producer.close()
+        if keeper is not None:
+            os.close(keeper)
+
+
+@given(chunks=st.lists(st.text("a中\r\n", min_size=1, max_size=6), max_size=6), cut=st.integers(0, 2))
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_lines_and_waiting_for_any_chunks(chunks, cut):
+    content = "".join(chunks).encode()
+    pieces = [chunk.encode() for chunk in chunks]
+    if cut and len(content) > cut:
+        pieces = [content[:cut], content[cut:]]  # perhaps in the middle of a character
+    stream = Chunks(pieces)
+    *whole, rest = content.decode().split("\n")
+    expected = [line.removesuffix("\r") for line in whole + [rest] * bool(rest)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", SimpleNamespace(buffer=stream))
+        source = Lines("-")
+        found = []
+        for line in source:
+            found.append(line)
+            assert source.waiting == (source.number >= stream.line_ends)
+    assert found == expected
+
+
+def test_writing_creates_a_file_and_nothing_else(tmp_path):
+    with atomic_writer(tmp_path / "new") as stream:
+        stream.write(b"content")
+    assert (tmp_path / "new").read_bytes() == b"content"
+    assert left_in(tmp_path) == ["new"]
+
+
+def test_readers_see_the_old_file_until_the_new_one_is_whole(file):
+    path = file(b"old")
+    with atomic_writer(path) as stream:
+        stream.write(b"new")
+        stream.flush()
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, BrokenPipeError])
+@pytest.mark.parametrize("name", ["input.txt", "input.gz", "input.bz2", "input.xz"])
+def test_an_error_while_writing_leaves_the_old_file_and_no_other(file, tmp_path, error, name):
+    path = file(b"old", name)
+    with pytest.raises(error), open_output(str(path)) as stream:
+        stream.write(b"half")
+        raise error
+    assert path.read_bytes() == b"old"
+    assert left_in(tmp_path) == [name]
+
+
+def test_an_error_while_writing_a_new_file_leaves_nothing(tmp_path):
+    with pytest.raises(ValueError), atomic_writer(tmp_path / "new"):
+        raise ValueError
+    assert left_in(tmp_path) == []
+
+
+def test_a_full_disk_is_a_file_error_that_leaves_the_old_file(file, tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    path = file(b"old")
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(FileError) as caught, atomic_writer(path) as stream:
+        stream.write(b"new")
+    assert str(caught.value) == f"cannot write {path}: No space left on device"
+    assert path.read_bytes() == b"old"
+    assert left_in(tmp_path) == ["input.txt"]
+
+
+def test_a_rename_that_fails_leaves_the_old_file(file, tmp_path, monkeypatch):
+    def refuse(self, target):
+        raise PermissionError(13, "Permission denied")
+
+    path = file(b"old")
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(FileError, match=r"^cannot write .*: Permission denied$"), atomic_writer(path) as stream:
+        stream.write(b"new")
+    assert path.read_bytes() == b"old"
+    assert left_in(tmp_path) == ["input.txt"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
+def test_a_file_keeps_its_permissions(file, mode):
+    path = file(b"old")
+    path.chmod(mode)
+    with atomic_writer(path) as stream:
+        stream.write(b"new")
+    assert path.stat().st_mode & 0o7777 == mode
+
+
+def test_a_new_file_has_the_permissions_the_user_asks_for(tmp_path):
+    mask = os.umask(0o027)
+    try:
+        with atomic_writer(tmp_path / "new") as stream:
+            stream.write(b"content")
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "new").stat().st_mode & 0o7777 == 0o640
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_stays_and_its_target_is_written(tmp_path, exists):
+    (tmp_path / "elsewhere").mkdir()
+    target, link = tmp_path / "elsewhere" / "target", tmp_path / "link"
+    if exists:
+        target.write_bytes(b"old")
+    link.symlink_to(Path("elsewhere") / "target")
+    with atomic_writer(link) as stream:
+        stream.write(b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert left_in(tmp_path / "elsewhere") == ["target"]
+
+
+def test_writing_to_a_directory_is_a_file_error(tmp_path):
+    with pytest.raises(FileError, match=r"^cannot write .*directory"), atomic_writer(tmp_path):
+        pass
+    assert left_in(tmp_path) == []
+
+
+def test_writing_into_a_missing_folder_names_the_file_that_was_asked_for(tmp_path):
+    path = tmp_path / "missing" / "new"
+    with pytest.raises(FileError) as caught, atomic_writer(path):
+        pass
+    assert str(caught.value) == f"cannot write {path}: No such file or directory"
+
+
+@pytest.mark.parametrize("length", [230, 255])
+def test_any_name_the_file_system_allows_can_be_written(tmp_path, length):
+    path = tmp_path / ("n" * length)
+    with atomic_writer(path) as stream:
+        stream.write(b"content")
+    assert path.read_bytes() == b"content"
+
+
+def test_a_device_is_written_to_and_not_replaced():
+    with open_output(os.devnull) as stream:
+        stream.write(b"content")
+    assert not Path(os.devnull).is_file()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_device_is_a_file_error():
+    with pytest.raises(FileError, match="cannot write /dev/full: No space left"), open_output("/dev/full") as stream:
+        stream.write(b"content")
+
+
+@pytest.mark.parametrize("suffix", UNPACKERS)
+def test_output_is_compressed_as_its_suffix_says(tmp_path, suffix):
+    path = tmp_path / f"output.txt{suffix}"
+    with open_output(str(path)) as stream:
+        stream.write(b"content\n")
+    assert UNPACKERS[suffix](path.read_bytes()) == b"content\n"
+    assert list(Lines(path)) == ["content"]
+
+
+@pytest.mark.parametrize("suffix", UNPACKERS)
+def test_the_same_text_compresses_to_the_same_bytes(tmp_path, suffix, monkeypatch):
+    for name, time in [("a", 1e9), ("b", 2e9)]:
+        monkeypatch.setattr("time.time", lambda time=time: time)
+        with open_output(str(tmp_path / f"{name}{suffix}")) as stream:
+            stream.write(b"content\n")
+    assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+
+
+def test_standard_output_is_flushed_and_stays_open(monkeypatch):
+    raw = io.BytesIO()
+    buffer = io.BufferedWriter(raw)
+    monkeypatch.setattr("sys.stdout", SimpleNamespace(buffer=buffer))
+    with open_output("-") as stream:
+        stream.write(b"content")
+    assert raw.getvalue() == b"content"
+
+
+def test_both_errors_belong_to_the_family():
+    assert issubclass(FileError, TaggerError)
+    assert issubclass(CorpusError, TaggerError)
+
+
+def test_quoted_text_is_shortened_and_harmless():
+    assert quote("a" * 40) == repr("a" * 40)
+    assert quote("a" * 41) == repr("a" * 40) + "…"
+    assert quote("\x1b[2J") == r"'\x1b[2J'"

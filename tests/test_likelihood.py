@@ -1,0 +1,165 @@
+"""The loss against its definition, the gradient against differences, all ways of computing them against each other."""
+
+from math import log
+
+import numpy as np
+import oracle
+import pytest
+
+from tagger import likelihood as likelihood_module
+from tagger.features import learn_features
+from tagger.likelihood import Cells, Likelihood, Table
+from tagger.template import describe, margin, parse_templates
+from tagger.windows import Windows
+
+SENTENCES = [
+    ("the dog barks .", "D N V ."),
+    ("a dog", "D N"),
+    ("dogs bark at the big dog", "N V P D J N"),
+    ("Stop", "V"),
+    ("the bark of the tree", "D N P D N"),
+]
+TEMPLATE = """
+bias[0]
+word[0]
+suffix:1-2[0]
+capital[0]
+lower[-1]
+lower[1]
+suffix:1[-1] & suffix:1[0]
+lower[-1] & lower[0]
+lower[-1] & lower[0] & lower[1]
+capital[0] & suffix:1[0]
+"""
+TAGS = sorted({tag for _, tags in SENTENCES for tag in tags.split()})
+K = len(TAGS)
+
+
+def encoded(min_count=1):
+    templates = parse_templates(TEMPLATE)
+    words = [text.split() for text, _ in SENTENCES]
+    tags = np.array([TAGS.index(tag) for _, text in SENTENCES for tag in text.split()])
+    windows = Windows.of(words, margin(templates))
+    features, counts = learn_features(templates, windows, tags, K, min_count)
+    return features, windows, np.array(list(map(len, words))), tags, counts
+
+
+def build(l2=0.3, threads=1, dtype=np.float64):
+    features, windows, lengths, tags, _ = encoded()
+    return Likelihood(features, windows, lengths, tags, K, l2, threads, dtype)
+
+
+def random_weights(size, scale=1.0):
+    return np.random.default_rng(0).normal(size=size) * scale
+
+
+def by_definition(loss, weights, l2):
+    """-Σ log p + l2·‖w‖² from the features as text, summed over all paths."""
+    features = encoded()[0]
+    w, start, transitions, end = loss.split(weights)
+    total = l2 * (weights @ weights)
+    table = weight_table(features, w)
+    for text, tags in SENTENCES:
+        words, gold = text.split(), [TAGS.index(tag) for tag in tags.split()]
+        rows = describe(words, features.templates)
+        emissions = [[sum(table.get((found, k), 0.0) for found in row) for k in range(K)] for row in rows]
+        every = oracle.paths(start.tolist(), transitions.tolist(), end.tolist(), emissions)
+        total += oracle.log_z(every) - oracle.score(start, transitions, end, emissions, gold)
+    return total
+
+
+def weight_table(features, w):
+    """{(feature as text, tag): weight}, by looking every feature up through its template and key."""
+    texts = [*features.strings.strings(), "<before>", "<after>"]
+    table = {}
+    for t, template in enumerate(features.templates):
+        for n, key in enumerate(features.keys[t].tolist()):
+            ids = []
+            for _ in template.parts:
+                key, last = divmod(key, features.radix)
+                ids.append(last)
+            values = [texts[i] for i in reversed(ids)]
+            name = " & ".join(f"{p}={v}" if v else f"{p}" for p, v in zip(template.parts, values, strict=True))
+            row = int(features.bases[t]) + n
+            entries, _ = features.rows.entries(np.array([row]))
+            table.update({(name, int(features.rows.tags[e])): w[e] for e in entries})
+    return table
+
+
+def test_the_loss_is_what_the_definition_says():
+    loss = build()
+    weights = random_weights(loss.size)
+    assert loss(weights)[0] == pytest.approx(by_definition(loss, weights, 0.3), rel=1e-12)
+
+
+def test_with_zero_weights_every_path_is_equally_likely():
+    loss = build()
+    tokens = sum(len(tags.split()) for _, tags in SENTENCES)
+    assert loss(np.zeros(loss.size))[0] == pytest.approx(tokens * log(K), rel=1e-12)
+
+
+@pytest.mark.parametrize("narrow", [0.0, 0.25, 10.0])
+def test_the_gradient_of_every_parameter_equals_central_differences(monkeypatch, narrow):
+    monkeypatch.setattr(likelihood_module, "NARROW", narrow)
+    loss = build()
+    kinds = {type(part) for part in [*loss.tables, *loss.narrow]}
+    assert kinds == ({Table} if narrow == 0.0 else {Table, Cells})
+    weights = random_weights(loss.size)
+    _, gradient = loss(weights)
+    step = 1e-5
+    for i in range(loss.size):
+        up, down = weights.copy(), weights.copy()
+        up[i] += step
+        down[i] -= step
+        assert gradient[i] == pytest.approx((loss(up)[0] - loss(down)[0]) / (2 * step), abs=1e-7, rel=1e-7)
+
+
+def test_cells_and_tables_agree(monkeypatch):
+    results = []
+    for narrow in (0.0, 10.0):
+        monkeypatch.setattr(likelihood_module, "NARROW", narrow)
+        loss = build()
+        results.append(loss(random_weights(loss.size)))
+    assert results[0][0] == pytest.approx(results[1][0], rel=1e-13)
+    np.testing.assert_allclose(results[0][1], results[1][1], atol=1e-12)
+
+
+def test_threads_change_no_bit(monkeypatch):
+    monkeypatch.setattr(likelihood_module, "batches", lambda lengths: [np.array([i]) for i in range(len(lengths))])
+    results = [build(threads=threads)(random_weights(build().size)) for threads in (1, 2, 3)]
+    for loss, gradient in results[1:]:
+        assert loss == results[0][0]
+        np.testing.assert_array_equal(gradient, results[0][1])
+
+
+def test_float32_is_close_to_float64():
+    weights = random_weights(build().size)
+    (a, da), (b, db) = build(dtype=np.float32)(weights), build()(weights)
+    assert a == pytest.approx(b, rel=1e-5)
+    np.testing.assert_allclose(da, db, atol=1e-5)
+
+
+def test_packs_change_nothing(monkeypatch):
+    whole = build()
+    monkeypatch.setattr(likelihood_module, "batches", lambda lengths: [np.array([i]) for i in range(len(lengths))])
+    single = build()
+    weights = random_weights(whole.size)
+    assert len(single.packs) == len(SENTENCES)
+    assert whole(weights)[0] == pytest.approx(single(weights)[0], rel=1e-13)
+    np.testing.assert_allclose(whole(weights)[1], single(weights)[1], atol=1e-12)
+
+
+def test_counts_follow_the_layout_of_the_weights():
+    features, windows, lengths, tags, feature_counts = encoded()
+    loss = Likelihood(features, windows, lengths, tags, K, 1.0)
+    counts = loss.counts(feature_counts)
+    w, start, transitions, end = loss.split(counts)
+    assert len(counts) == loss.size
+    assert transitions[TAGS.index("D"), TAGS.index("N")] == 4
+    assert start[TAGS.index("D")] == 3 and end[TAGS.index("N")] == 3
+    assert start.sum() == end.sum() == len(SENTENCES)
+    the_word = weight_table(features, w)
+    assert the_word[("lower[-1]=the", TAGS.index("N"))] == 3
+    assert the_word[("lower[-1]=<before>", TAGS.index("D"))] == 3
+    assert the_word[("lower[-1]=the & lower[0]=dog & lower[1]=barks", TAGS.index("N"))] == 1
+    assert the_word[("lower[-1]=a & lower[0]=dog & lower[1]=<after>", TAGS.index("N"))] == 1

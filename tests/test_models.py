@@ -1,0 +1,153 @@
+"""The contract: what every model does, in one table. A new model joins with one line."""
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from tagger import CRFTagger, HMMTagger, Sentence, TaggerError, load_model, save_model
+from tagger.errors import TrainingError
+
+MODELS = {
+    "hmm": lambda: HMMTagger(),
+    "crf": lambda: CRFTagger(max_iterations=30, l2=0.05),
+    "crf-comparison": lambda: CRFTagger(max_iterations=30, l2=0.05, features="comparison"),
+}
+WORDS = [
+    s.split() for s in ("the dog barks .", "a cat sleeps", "dogs bark at the big cat", "Stop !", "the cat", "stop")
+]
+TAGS = [s.split() for s in ("D N V .", "D N V", "N V P D J N", "V .", "D N", "V")]
+STRANGE = [[], ["x"], ["unseen", "日本", "1/2", "\u2028", "a" * 300], ["the"] * 50]
+
+
+@pytest.fixture(params=list(MODELS), scope="module")
+def model(request):
+    return MODELS[request.param]().fit(WORDS, TAGS)
+
+
+def test_learns_its_training_sentences(model):
+    assert model.predict(WORDS) == TAGS
+    assert model.score(WORDS, TAGS) == 1.0
+
+
+def test_classes_are_the_sorted_tags(model):
+    assert model.classes_ == sorted({tag for tags in TAGS for tag in tags})
+
+
+def test_takes_sentences_as_well_as_lists(model):
+    sentences = [Sentence(words, tags) for words, tags in zip(WORDS, TAGS, strict=True)]
+    assert model.predict(sentences) == model.predict(WORDS)
+    assert model.score(sentences) == model.score(WORDS, TAGS)
+    again = type(model)(**model.get_params()).fit(sentences)
+    assert again.predict(STRANGE) == model.predict(STRANGE)
+
+
+def test_every_input_gets_one_tag_a_word(model):
+    found = model.predict(STRANGE)
+    assert [len(tags) for tags in found] == [len(words) for words in STRANGE]
+    assert model.predict([]) == [] and model.predict([[]]) == [[]]
+
+
+def test_many_sentences_equal_one_by_one(model):
+    assert model.predict(WORDS + STRANGE) == [model.predict([words])[0] for words in WORDS + STRANGE]
+
+
+def test_marginals_are_probabilities_in_the_order_of_classes(model):
+    for words, P in zip(WORDS + STRANGE, model.predict_marginals(WORDS + STRANGE), strict=True):
+        assert P.shape == (len(words), len(model.classes_))
+        np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-5)
+    sure = model.predict_marginals(WORDS[:1])[0].argmax(axis=1)
+    assert [model.classes_[k] for k in sure] == TAGS[0]
+
+
+def test_n_best_are_ordered_distinct_and_add_up(model):
+    for words, found in zip(WORDS[:2], model.predict_nbest(WORDS[:2], 2000), strict=True):
+        p = [probability for probability, _ in found]
+        assert len(found) == min(2000, len(model.classes_) ** len(words))
+        assert p == sorted(p, reverse=True) and len({tuple(tags) for _, tags in found}) == len(found)
+        assert 0.95 < sum(p) <= 1 + 1e-5
+        assert found[0][1] == model.predict([words])[0]
+    assert model.predict_nbest([[]], 3) == [[(1.0, [])]]
+
+
+def test_saved_and_loaded_it_is_the_same(model, tmp_path):
+    save_model(model, tmp_path / "a.npz")
+    loaded = load_model(tmp_path / "a.npz")
+    assert type(loaded) is type(model)
+    assert loaded.predict(WORDS + STRANGE) == model.predict(WORDS + STRANGE)
+    for a, b in zip(loaded.predict_marginals(WORDS), model.predict_marginals(WORDS), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert loaded.lexicon_.known(["dog", "Dog", "zebra"]).tolist() == [True, False, False]
+    save_model(loaded, tmp_path / "b.npz")
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_the_same_corpus_gives_the_same_bytes(model, tmp_path):
+    for name in ("a.npz", "b.npz"):
+        save_model(type(model)(**model.get_params()).fit(WORDS, TAGS), tmp_path / name)
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_pickles_and_copies(model):
+    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert twin.predict(WORDS) == model.predict(WORDS)
+
+
+def test_several_threads_may_share_it(model):
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: model.predict(WORDS + STRANGE), range(16)))
+    assert all(result == results[0] for result in results)
+
+
+def test_settings_follow_scikit_learn(model):
+    settings = model.get_params()
+    twin = type(model)().set_params(**settings)
+    assert twin.get_params() == settings
+    with pytest.raises(ValueError, match="no setting"):
+        twin.set_params(nonsense=1)
+
+
+def test_fit_leaves_the_callers_lists_alone():
+    words, tags = [list(w) for w in WORDS], [list(t) for t in TAGS]
+    for make in MODELS.values():
+        make().fit(words, tags)
+        assert words == WORDS and tags == TAGS
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=list(MODELS))
+def test_nothing_to_learn_from_is_refused(make):
+    for X, y in (([], []), ([[]], [[]])):
+        with pytest.raises(TrainingError, match="empty"):
+            make().fit(X, y)
+    with pytest.raises(ValueError, match="2 words, but 1 tags"):
+        make().fit([["a", "b"]], [["X"]])
+    with pytest.raises(ValueError, match="1 sentences, but 0"):
+        make().fit([["a"]], [])
+    with pytest.raises(ValueError, match="Sentence with tags"):
+        make().fit([["a"]])
+    assert issubclass(TrainingError, TaggerError)
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=list(MODELS))
+def test_one_tag_only(make):
+    model = make().fit([["a", "b"], ["c"]], [["X", "X"], ["X"]])
+    assert model.predict([["a", "zzz"], []]) == [["X", "X"], []]
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=list(MODELS))
+def test_constraints_hold_on_the_lattice(make):
+    model = make().fit(WORDS, TAGS)
+    words = WORDS[0]
+    group, lattice = next(model.lattices([words]))
+    allowed = np.ones((len(words), len(model.classes_)), bool)
+    allowed[1] = False
+    allowed[1, model.classes_.index("V")] = True
+    narrowed = lattice.restrict(allowed)
+    tags, scores = narrowed.best()
+    assert group.tolist() == [0] and model.classes_[tags[1]] == "V" and np.isfinite(scores[0])
+    np.testing.assert_allclose(narrowed.marginals()[1], allowed[1], atol=1e-6)
+    assert narrowed.log_z()[0] < lattice.log_z()[0]
+    assert all(model.classes_[path[1]] == "V" for _, path in narrowed.n_best(5)[0])
+    assert lattice.restrict(np.zeros_like(allowed)).best()[1][0] == -np.inf
