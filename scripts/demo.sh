@@ -18,5 +18,5 @@ The big question is whether the president will have the strength .
 I 'd like to book that flight and/or a train .
 TEXT
 tagger tag -m "$folder/chinese-crf.npz" <<'TEXT'
-他 在 北京 工作 了 三 年 。
+她 在 图书馆 工作 了 三 年 。
 TEXT

@@ -12,12 +12,13 @@ import argparse
 import json
 import statistics
 import time
+from pathlib import Path
 
 PLACE_BEFORE, PLACE_AFTER = "<s>", "</s>"
 
 
 def read(path):
-    with open(path, encoding="utf-8") as lines:
+    with Path(path).open(encoding="utf-8") as lines:
         return [[token.rsplit("/", 1) for token in line.split()] for line in lines if line.strip()]
 
 
@@ -94,7 +95,7 @@ def main():
         right = total = 0
         for sentence in read(options.dev):
             guesses = tagger.tag(features([word for word, _ in sentence]))
-            right += sum(guess == tag for guess, (_, tag) in zip(guesses, sentence))
+            right += sum(guess == tag for guess, (_, tag) in zip(guesses, sentence, strict=True))
             total += len(sentence)
         found["dev_accuracy"] = right / total
     print(json.dumps(found))

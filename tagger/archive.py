@@ -6,7 +6,7 @@ array that is missing, of another kind or shape, or not finite, with a `ModelErr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import zipfile
 from typing import Any
 
 import numpy as np
@@ -18,18 +18,20 @@ Arrays = dict[str, np.ndarray]
 
 
 class Archive:
-    """The arrays and the description (`meta`) of one model file."""
+    """The arrays of one model file and, once read, its description."""
 
-    def __init__(self, name: str, meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        self.name, self.meta, self.arrays = name, meta, arrays
+    def __init__(self, name: str, members: zipfile.ZipFile) -> None:
+        self.name, self.members = name, members
+        self.meta: dict[str, Any] = {}
 
     def take(self, name: str, kind: str, *shape: int | None) -> np.ndarray:
         """The array of that name; `kind` is b, u or f, None in `shape` stands for any length."""
         try:
-            array = self.arrays[name]
+            with self.members.open(f"{name}.npy") as stream:
+                array = np.lib.format.read_array(stream, allow_pickle=False)
         except KeyError:
             raise self.error(f"no array {name!r} in it") from None
-        except Exception as error:  # whatever a damaged zip member makes NumPy raise
+        except Exception as error:  # whatever a damaged member makes zipfile, zlib and NumPy raise
             raise self.error(f"the array {name!r} cannot be read ({error})") from error
         fits = array.dtype == np.uint8 if kind == "b" else array.dtype.kind == kind
         if not fits or array.dtype.byteorder == ">":

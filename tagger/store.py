@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-import zlib
-from typing import Any
 
 import numpy as np
 
@@ -51,29 +49,32 @@ def load_model(path: str | os.PathLike[str]) -> Tagger:
     """Read a tagger from a file."""
     name = os.fspath(path)
     try:
-        with np.load(name, allow_pickle=False) as members:
-            if not isinstance(members, np.lib.npyio.NpzFile):
-                raise ModelError(f"{name}: not a model: expected a .npz archive")
-            return build(Archive(name, read_meta(name, members), members))
+        with zipfile.ZipFile(name) as members:
+            archive = Archive(name, members)
+            read_meta(archive)
+            return build(archive)
     except FileNotFoundError:
         raise ModelError(f"no model {name!r}: {TRAIN_FIRST}, or name another file with -m") from None
+    except zipfile.BadZipFile as error:
+        raise ModelError(f"{name}: not a model, or a damaged one: expected a .npz file written by tagger") from error
     except OSError as error:
         raise ModelError(f"cannot read {name}: {reason(error)}") from error
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ModelError(f"{name}: not a model, or a damaged one: expected a .npz file written by tagger") from error
 
 
-def read_meta(name: str, members: Any) -> dict[str, Any]:
+def read_meta(archive: Archive) -> None:
+    """Fill the archive's description, if it is one that this program understands."""
+    text = archive.take("meta", "b", None).tobytes()
     try:
-        meta = json.loads(members["meta"].tobytes().decode("utf-8", "surrogatepass"))
-    except (KeyError, ValueError, RecursionError, AttributeError) as error:
-        raise ModelError(f"{name}: not a model of tagger: it has no readable description") from error
-    if not isinstance(meta, dict) or not isinstance(meta.get("format"), int):
-        raise ModelError(f"{name}: not a model of tagger: its description has no format version")
+        meta = json.loads(text.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError) as error:
+        raise archive.error("its description is not JSON") from error
+    archive.check(
+        isinstance(meta, dict) and isinstance(meta.get("format"), int), "its description has no format version"
+    )
     if meta["format"] > FORMAT:
         newer = f"format {meta['format']}, written by tagger {meta.get('program')}"
-        raise ModelError(f"{name}: {newer}, is newer than this program ({__version__}); please update it")
-    return meta
+        raise ModelError(f"{archive.name}: {newer}, is newer than this program ({__version__}); please update it")
+    archive.meta = meta
 
 
 def build(archive: Archive) -> Tagger:
