@@ -99,8 +99,6 @@ class CRFTagger(Tagger):
             begin = time.perf_counter()
 
             def after_iteration(iteration: int, loss: float, weights: np.ndarray) -> None:
-                if not np.isfinite(loss):
-                    raise TrainingError(f"the loss became {loss} in iteration {iteration}; try a larger --l2")
                 dev_accuracy = None
                 if dev is not None and iteration % DEV_EVERY == 0:
                     self.set_weights(*likelihood.split(weights))
@@ -117,6 +115,8 @@ class CRFTagger(Tagger):
                 self.tolerance,
                 after_iteration,
             )
+        if not np.isfinite(found.loss):
+            raise TrainingError(f"the loss became {found.loss}: no model; try another --l2 (it was {self.l2})")
         self.set_weights(*likelihood.split(found.x))
         self.summary_ = {
             "sentences": len(sentences),

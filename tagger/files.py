@@ -13,6 +13,7 @@ from __future__ import annotations
 import bz2
 import codecs
 import contextlib
+import errno
 import gzip
 import lzma
 import os
@@ -21,7 +22,7 @@ import secrets
 import sys
 import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
@@ -49,10 +50,7 @@ class Lines:
         self.number = 0  # of the line handed out last
         self._drained = True  # nothing that has arrived is left to hand out
         self._ahead: deque[str] = deque()
-        try:
-            self._decode = codecs.getincrementaldecoder(encoding)("surrogateescape").decode
-        except LookupError:
-            raise FileError(f"unknown encoding {encoding!r}: expected a name such as utf-8 or gbk") from None
+        self._decode = decoder(encoding)
         self._source = self._read()
 
     def __iter__(self) -> Iterator[str]:
@@ -111,8 +109,9 @@ class Lines:
                         return
         except BROKEN as error:
             raise FileError(f"cannot read {self.name}: {reason(error)}") from error
-        except UnicodeDecodeError as error:
-            raise self.error(f"cannot be read as {self.encoding}: {error.reason}; try --encoding") from error
+        except UnicodeError as error:
+            why = getattr(error, "reason", str(error))
+            raise self.error(f"cannot be read as {self.encoding}: {why}; try --encoding") from error
 
 
 @contextlib.contextmanager
@@ -128,41 +127,59 @@ def open_input(path: str) -> Iterator[Any]:
             yield stream
 
 
+def decoder(encoding: str) -> Callable[[bytes, bool], str]:
+    """Decodes bytes as they come; a byte that fits nowhere becomes a lone surrogate."""
+    try:
+        with contextlib.suppress(UnicodeDecodeError):
+            b"a".decode(encoding)  # refuses codecs that are no text encodings
+        decode = codecs.getincrementaldecoder(encoding)("surrogateescape").decode
+        decode(b"", True)  # refuses those that know no surrogates
+    except (LookupError, UnicodeError):
+        raise FileError(f"unknown encoding {encoding!r}: expected a name such as utf-8 or gbk") from None
+    return decode
+
+
 @contextlib.contextmanager
 def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file that takes the place of `path` when the block ends without an error."""
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file() and not target.is_dir():
-        with open_checked(target, "wb") as stream:  # a device or a named pipe has no content to protect
-            yield stream
-        return
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    if target.is_dir():
-        raise FileError(f"cannot write {path}: it is a directory")
-    stream = open_checked(temporary, "xb", shown=path)
+    temporary = target.with_name(f".tagger-{secrets.token_hex(6)}.tmp")
     try:
-        with stream:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a directory")
+        if exists(path) and not target.is_file():  # a device or a named pipe has no content to protect
+            with Path(path).open("wb") as stream:
+                yield stream
+            return
+        with temporary.open("xb") as stream:
+            if target.exists():
+                temporary.chmod(target.stat().st_mode & 0o7777)
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        if target.exists():
-            temporary.chmod(target.stat().st_mode & 0o7777)
         temporary.replace(target)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-            raise FileError(f"cannot write {path}: {reason(error)}") from error
+    except BrokenPipeError:
         raise
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {reason(error)}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
 def open_output(path: str) -> Iterator[IO[bytes]]:
     """A binary stream for results: standard output, or an atomic file, compressed as its suffix says."""
-    if path == "-":
+    if path in ("-", "/dev/stdout"):
         if sys.stdout is None:
             raise FileError("cannot write stdout: it is closed")
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        try:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise FileError(f"cannot write stdout: {reason(error)}") from error
         return
     with atomic_writer(path) as stream:
         suffix = Path(path).suffix
@@ -176,8 +193,17 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
             yield stream
 
 
-def open_checked(path: Path, mode: str, shown: str | os.PathLike[str] | None = None) -> IO[Any]:
-    try:
-        return path.open(mode)
-    except OSError as error:
-        raise FileError(f"cannot write {shown or path}: {reason(error)}") from error
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Whether there is such a file; a name that no file can have is no error either."""
+    return os.path.exists(path)  # noqa: PTH110 (`Path.exists` raises on endless names)
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Complain now about what would fail after hours of training."""
+    folder = Path(os.path.realpath(path)).parent
+    if not exists(folder):
+        raise FileError(f"cannot write {path}: there is no folder {str(folder)!r}")
+    if not os.access(folder, os.W_OK):
+        raise FileError(f"cannot write {path}: no permission to write in {str(folder)!r}")
+    if os.path.isdir(path):  # noqa: PTH112 (as above)
+        raise FileError(f"cannot write {path}: it is a directory")

@@ -63,5 +63,5 @@ def minimise(
     found = minimize(scaled, x / scale, jac=True, method="L-BFGS-B", callback=after_step, options=options)
     if not reason:
         full = len(losses) >= max_iterations
-        reason = f"{max_iterations} iterations were allowed" if full else f"no lower loss was found ({found.message})"
+        reason = f"{max_iterations} iterations were allowed" if full else "no lower loss could be found"
     return Result(found.x * scale, float(found.fun), len(losses), int(found.nfev), reason)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 class Sentence:
     """Words, and a tag for each of them unless the sentence is untagged.
 
-    `layout` belongs to the format the sentence was read from: what it needs to write the sentence back with
-    everything that is neither word nor tag (CoNLL-U's other columns, say). Nobody else looks at it.
+    `layout` belongs to the format the sentence was read from, whose name it begins with: the lines it needs to write
+    the sentence back with everything that is neither word nor tag (CoNLL-U's other columns, say).
     """
 
     words: Sequence[str]
@@ -30,3 +30,7 @@ class Sentence:
 
     def with_tags(self, tags: Sequence[str]) -> Sentence:
         return replace(self, tags=tuple(tags))
+
+    def lines_of(self, format: str) -> tuple[str, ...]:
+        """The lines the sentence was read from, if they were of that format."""
+        return self.layout[1:] if self.layout and self.layout[0] == format else ()

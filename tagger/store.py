@@ -55,7 +55,7 @@ def load_model(path: str | os.PathLike[str]) -> Tagger:
             return build(archive)
     except FileNotFoundError:
         raise ModelError(f"no model {name!r}: {TRAIN_FIRST}, or name another file with -m") from None
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, NotImplementedError) as error:
         raise ModelError(f"{name}: not a model, or a damaged one: expected a .npz file written by tagger") from error
     except OSError as error:
         raise ModelError(f"cannot read {name}: {reason(error)}") from error

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import resources
-from pathlib import Path
 
 from tagger.errors import TemplateError, quote
-from tagger.files import Lines
+from tagger.files import Lines, exists
 from tagger.spelling import FUNCTIONS, NUMBERED, Function
 
 SHIPPED = ("default", "comparison")
@@ -58,7 +57,7 @@ def template_text(name_or_path: str) -> str:
     """A template shipped with the package, or a file of the user's own."""
     if name_or_path in SHIPPED:
         return (resources.files("tagger") / "templates" / f"{name_or_path}.txt").read_text("utf-8")
-    if not Path(name_or_path).exists():
+    if not exists(name_or_path):
         raise TemplateError(f"no template {name_or_path!r}: expected {', '.join(SHIPPED)} or a file")
     return "\n".join(Lines(name_or_path))
 

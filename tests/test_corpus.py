@@ -3,7 +3,6 @@
 import copy
 import gzip
 import json
-import os
 import pickle
 from io import BytesIO
 from types import SimpleNamespace
@@ -140,9 +139,9 @@ def test_only_the_bad_token_is_shown_and_shortened():
 
 
 def test_blank_lines_end_sentences_and_final_marks_do_not():
-    assert pairs(read_text("Mr/N\n./.\nX/N\n\n \ny/Y\n", "lines")) == [
-        [("Mr", "N"), (".", "."), ("X", "N")],
-        [("y", "Y")],
+    assert pairs(read_text("a/A\n./.\nb/B\n\n \nc/C\n./.\nd/D\n", "lines")) == [
+        [("a", "A"), (".", "."), ("b", "B")],
+        [("c", "C"), (".", "."), ("d", "D")],
     ]
 
 
@@ -218,16 +217,18 @@ def test_conllu_read_and_written_is_the_same_file(file, column):
 
 @pytest.mark.parametrize("column", ["upos", "xpos"])
 def test_new_tags_change_one_column_and_nothing_else(column):
-    sentence = read_text(CONLLU, "conllu", tagged=False, column=column)[0]
-    written = FORMATS["conllu"].write(sentence.with_tags(["NEW", *"bcdef"]), column)
-    old_rows, new_rows = ([row.split("\t") for row in text.split("\n")] for text in (CONLLU, written))
+    text = CONLLU[: CONLLU.index("\n\n") + 2]
+    (sentence,) = read_text(text, "conllu", tagged=False, column=column)
+    written = FORMATS["conllu"].write(sentence.with_tags("abcdef"), column)
     index = {"upos": 3, "xpos": 4}[column]
     changed = {}
-    for old, new in zip(old_rows, new_rows, strict=False):
+    for old_line, new_line in zip(text.split("\n"), written.split("\n"), strict=True):
+        old, new = old_line.split("\t"), new_line.split("\t")
         if old != new:
-            assert old[:index] + old[index + 1 :] == new[:index] + new[index + 1 :]
             changed[old[0]] = new[index]
-    assert changed == dict(zip("123456", ["NEW", *"bcdef"], strict=True))
+            new[index] = old[index]
+        assert old == new
+    assert changed == dict(zip("123456", "abcdef", strict=True))
 
 
 def test_untagged_conllu_may_have_empty_tag_columns_and_is_written_back_untouched():
@@ -266,7 +267,7 @@ def test_the_last_conllu_sentence_may_lack_its_blank_line():
         "dog/NOUN\n",
         "well-known/ADJ\n",
         "The end.\n",
-        "1-2\tdon't\n",
+        "1-2\tdont\n",
         "1.1\tgone\n",
     ],
 )
@@ -420,7 +421,7 @@ def test_recognition_does_not_disturb_line_numbers():
     assert refusal("a/A b/B\nc/C d\n", None).startswith("stdin:2: ")
 
 
-@pytest.mark.parametrize("broken", ["3\tbarks\t_\tVERB\n", "3-4\tdon't\n"])
+@pytest.mark.parametrize("broken", ["3\tbarks\t_\tVERB\n", "3-4\tdont\n"])
 def test_one_broken_line_does_not_make_conllu_something_else(broken):
     text = "# text = a b\n" + conllu_row(1, "a", "X") + conllu_row(2, "b", "X") + broken
     assert refusal(text, None).startswith("stdin:4: expected ten columns")
@@ -486,7 +487,7 @@ def test_a_corpus_that_cannot_be_written_leaves_the_old_one(file, tmp_path):
     with pytest.raises(CorpusError):
         write_corpus(path, [Sentence(["a"], ["A"]), Sentence(["a b"], ["A"])])
     assert path.read_text() == SLASH
-    assert os.listdir(tmp_path) == ["corpus.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
 
 
 def test_standard_output_gets_utf8(monkeypatch):
@@ -501,7 +502,7 @@ def test_standard_output_gets_utf8(monkeypatch):
 ORDINARY = "aZ09中。é\u3000\u00a0\u2028\x85\x0c.!?#/-"
 ANY_LETTER = st.sampled_from(ORDINARY + "[]{}_ \t\n\r\ud800") | st.characters(exclude_characters="\ufeff")
 EXTRA = {"tsv": " ", "conllu": " ", "jsonl": " \t\n\r"}
-JOBS = settings(max_examples=60, deadline=None, derandomize=True)
+BRISK = settings(max_examples=40, deadline=None, derandomize=True)
 
 
 @st.composite
@@ -521,8 +522,8 @@ def tagged_sentences(draw, format):
 @st.composite
 def any_sentences(draw, tagged):
     """Sentences that hold any strings at all. A byte order mark is left out: it is dropped where a file begins."""
-    strings = st.text(ANY_LETTER, max_size=3)
-    tokens = draw(st.lists(st.lists(st.tuples(strings, strings), min_size=1, max_size=3), min_size=1, max_size=2))
+    strings = st.sampled_from("aX") | st.text(ANY_LETTER, max_size=2)
+    tokens = draw(st.lists(st.lists(st.tuples(strings, strings), min_size=1, max_size=2), min_size=1, max_size=2))
     return [Sentence(words, tags if tagged else None) for words, tags in (zip(*s, strict=True) for s in tokens)]
 
 
@@ -539,7 +540,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("format", NAMES)
 @given(data=st.data())
-@JOBS
+@BRISK
 def test_what_a_format_can_express_survives(folder, format, data):
     sentences = data.draw(tagged_sentences(format))
     assert written_and_read(folder, sentences, format) == sentences
@@ -548,7 +549,7 @@ def test_what_a_format_can_express_survives(folder, format, data):
 @pytest.mark.parametrize("tagged", [True, False], ids=["tagged", "untagged"])
 @pytest.mark.parametrize("format", NAMES)
 @given(data=st.data())
-@JOBS
+@BRISK
 def test_what_a_format_cannot_express_is_refused_and_not_corrupted(folder, format, tagged, data):
     sentences = data.draw(any_sentences(tagged))
     try:
@@ -561,7 +562,7 @@ def test_what_a_format_cannot_express_is_refused_and_not_corrupted(folder, forma
 
 @pytest.mark.parametrize("format", NAMES)
 @given(data=st.data())
-@settings(JOBS, max_examples=25)
+@settings(BRISK, max_examples=20)
 def test_what_was_written_is_written_again_byte_for_byte(folder, format, data):
     sentences = data.draw(tagged_sentences(format))
     write = FORMATS[format].write
@@ -599,11 +600,11 @@ def test_an_untagged_word_that_would_be_read_differently_is_refused(format, word
 
 @pytest.mark.parametrize("format", NAMES)
 def test_half_a_character_is_no_crash(folder, format):
-    (sentence,) = read_text('{"words": ["\\ud83d"], "tags": ["N"]}\n', "jsonl")
     try:
-        assert written_and_read(folder, [sentence], format) == [sentence]
+        sentences = read_text('{"words": ["\\ud83d"], "tags": ["N"]}\n', "jsonl")
+        assert written_and_read(folder, sentences, format) == sentences
     except CorpusError as error:
-        assert "cannot be written" in str(error)
+        assert r"\ud83d" in str(error)
 
 
 def test_a_refusal_names_what_could_not_be_written_and_a_format_that_can():

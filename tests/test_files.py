@@ -169,6 +169,15 @@ def test_head_of_a_short_input_is_all_of_it(file):
     assert list(lines) == ["a", "b"]
 
 
+def test_head_reads_no_further_than_it_must(monkeypatch):
+    stream = Chunks([b"a\n", b"b\n", b"c\n"])
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=stream))
+    lines = Lines("-")
+    lines.head(2)
+    lines.head(2)
+    assert stream.line_ends == 2
+
+
 def test_an_error_names_the_file_and_the_line_handed_out_last(file):
     path = file(b"a\nb\n")
     lines = Lines(path)

@@ -40,17 +40,20 @@ class Commands(click.Group):
         return command
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+EXAMPLES = """\b
+Examples:
+  tagger train-crf corpus.txt      learn, write model.npz
+  tagger tag < sentences.txt       tag with model.npz
+  tagger eval gold.txt             judge model.npz
+"""
+
+
+@click.group(
+    cls=Commands, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="tagger")
 def group() -> None:
-    """Learn part-of-speech taggers from word/TAG corpora, tag text, evaluate.
-
-    \b
-    Examples:
-      tagger train-crf corpus.txt      learn, write model.npz
-      tagger tag < sentences.txt       tag with model.npz
-      tagger eval gold.txt             judge model.npz
-    """
+    """Learn part-of-speech taggers from word/TAG corpora, tag text, evaluate."""
 
 
 class Terminated(BaseException):
@@ -64,13 +67,14 @@ def terminate(signum: int, frame: Any) -> NoReturn:
 def main(args: list[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code."""
     signal.signal(signal.SIGTERM, terminate)
-    sys.exit(run(args))
+    sys.exit(settle(run(args)))
 
 
 def run(args: list[str] | None) -> int:
+    """The exit code of a command. click's own `main` would end a closed pipe with 1, so it is not used."""
     try:
-        group.main(args, prog_name="tagger", standalone_mode=False)
-        sys.stdout.flush()
+        with group.make_context("tagger", list(sys.argv[1:] if args is None else args)) as context:
+            group.invoke(context)
         return 0
     except TaggerError as error:
         return complain(str(error), 1)
@@ -84,12 +88,27 @@ def run(args: list[str] | None) -> int:
     except Terminated:
         return complain("terminated", 143)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter would complain at its end
         return 0
+    except OSError as error:
+        return complain(error.strerror or str(error), 1)
     except MemoryError:
         return complain("out of memory", 1)
 
 
+def settle(status: int) -> int:
+    """Bring out what is still on its way to standard output."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except OSError as error:
+        # Nobody can read it any more; without this the interpreter would try once again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        gone = isinstance(error, BrokenPipeError) or status
+        return status if gone else complain(f"cannot write stdout: {error.strerror}", 1)
+
+
 def complain(message: str, status: int) -> int:
-    click.echo(f"tagger: {message}", err=True)
+    """One line, whatever is in a file's name."""
+    click.echo("tagger: " + message.replace("\n", "\\n"), err=True)
     return status

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from pathlib import Path
 
 import click
 
-from tagger.cli.options import PATH, encoding_option, input_format_option, model_option, quiet_option
-from tagger.corpus import FORMATS, SUFFIXES, read_sentences
-from tagger.files import COMPRESSED, Lines, open_output
+from tagger.cli.options import PATH, encoding_option, examples, input_format_option, model_option, quiet_option, say
+from tagger.corpus import FORMATS, SUFFIXES, read_sentences, render
+from tagger.errors import FileError
+from tagger.files import COMPRESSED, Lines, exists, open_output
 from tagger.store import load_model
 from tagger.stream import tag_stream
 
 
-@click.command("tag")
+@click.command(
+    "tag",
+    epilog=examples(
+        "tagger tag < sentences.txt",
+        'echo "The dog barks ." | tagger tag -m english.npz',
+        "tagger tag corpus.conllu -o tagged.conllu",
+        "tagger tag news.txt.gz --output-format tsv | less",
+    ),
+)
 @click.argument("files", nargs=-1, type=PATH)
 @model_option
 @click.option("-o", "--output", metavar="FILE", default="-", help="Where to write.  [default: standard output]")
@@ -30,28 +41,25 @@ def command(
     encoding: str,
     quiet: bool,
 ) -> None:
-    """Tag FILES (default: standard input): a line in is a line out.
+    """Tag text: a line in is a line out.
 
-    The input is plain lines, tokens between spaces, unless a suffix (.conllu, .jsonl) or --input-format says otherwise.
-
-    \b
-    Examples:
-      tagger tag < sentences.txt
-      echo "The dog barks ." | tagger tag -m english.npz
-      tagger tag corpus.conllu -o tagged.conllu
-      tagger tag news.txt.gz --output-format tsv | less
+    FILES default to standard input. It is plain lines, tokens between spaces, unless a suffix (.conllu, .jsonl) or
+    --input-format says otherwise.
     """
     model = load_model(model_path)
+    for path in files:
+        if path != "-" and not exists(path):
+            raise FileError(f"cannot read {path}: no such file")
+    if "-" in (files or "-") and sys.stdin is not None and sys.stdin.isatty():
+        say("Type a sentence per line, words and marks between spaces; Ctrl-D ends.", quiet)
     with open_output(output) as stream:
         for path in files or ("-",):
             read_as = input_format or format_of(path)
-            write = FORMATS[output_format or read_as].write
+            write_as = output_format or read_as
             lines = Lines(path, encoding)
             sentences = read_sentences(lines, read_as, tagged=False, column=model.column_)
-            for block in tag_stream(model, sentences, lambda lines=lines: lines.waiting):  # type: ignore[misc]
-                stream.write(
-                    "".join(write(sentence, model.column_) for sentence in block).encode("utf-8", "surrogateescape")
-                )
+            for block in tag_stream(model, sentences, partial(getattr, lines, "waiting")):
+                stream.write(b"".join(render(sentence, write_as, model.column_) for sentence in block))
                 stream.flush()
 
 

@@ -12,8 +12,11 @@ import click
 
 from tagger.cli.options import (
     PATH,
+    Finite,
+    check_output,
     closing_line,
     corpus_options,
+    examples,
     output_model_option,
     quiet_option,
     read_training_corpus,
@@ -26,7 +29,14 @@ from tagger.files import reason
 from tagger.store import save_model
 
 
-@click.command("train-crf")
+@click.command(
+    "train-crf",
+    epilog=examples(
+        "tagger train-crf corpus.txt",
+        "tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz",
+        "tagger train-crf train.txt --features my-template.txt --l2 0.5",
+    ),
+)
 @click.argument("corpus", type=PATH)
 @output_model_option
 @corpus_options
@@ -38,12 +48,12 @@ from tagger.store import save_model
     metavar="NAME|FILE",
     help="The template: default, comparison, or a file of yours.",
 )
-@click.option("--l2", type=click.FloatRange(0), default=0.25, show_default=True, help="Penalty l2·‖w‖² on the weights.")
+@click.option("--l2", type=Finite(0), default=0.25, show_default=True, help="Penalty l2·‖w‖² on the weights.")
 @click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Leave out rarer features.")
 @click.option("--max-iterations", type=click.IntRange(1), default=200, show_default=True, help="Stop after so many.")
 @click.option(
     "--tolerance",
-    type=click.FloatRange(0),
+    type=Finite(0),
     default=1e-3,
     show_default=True,
     help="Stop when the loss falls by less than this share of itself in 10 iterations.",
@@ -62,15 +72,14 @@ def command(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    """Learn a conditional random field from a tagged CORPUS (- for standard input).
+    """Learn a conditional random field from a tagged corpus.
 
-    \b
-    Examples:
-      tagger train-crf corpus.txt
-      tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz
-      tagger train-crf train.txt --features my-template.txt --l2 0.5
+    CORPUS may be - for standard input. The closing line names the model and the command to try next.
     """
     begin = time.perf_counter()
+    check_output(output, corpus, dev)
+    if log:
+        check_output(log, corpus, dev, output)
     sentences = read_training_corpus(corpus, input_format, encoding, column)
     dev_sentences = read_training_corpus(dev, input_format, encoding, column) if dev else None
     model = CRFTagger(**settings)
@@ -97,7 +106,7 @@ def watching(max_iterations: int, log: str | None, quiet: bool) -> Iterator[Call
         if show_bar(quiet):
             from tqdm import tqdm
 
-            bar = stack.enter_context(tqdm(total=max_iterations, desc="train", unit="it", leave=False))
+            bar = stack.enter_context(tqdm(total=max_iterations, desc="train", unit="it", leave=False, ncols=90))
             watchers.append(lambda progress: advance(bar, progress))
 
         def watch(progress: Progress) -> None:

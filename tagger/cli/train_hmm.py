@@ -8,8 +8,10 @@ import click
 
 from tagger.cli.options import (
     PATH,
+    check_output,
     closing_line,
     corpus_options,
+    examples,
     output_model_option,
     quiet_option,
     read_training_corpus,
@@ -19,7 +21,14 @@ from tagger.hmm import HMMTagger
 from tagger.store import save_model
 
 
-@click.command("train-hmm")
+@click.command(
+    "train-hmm",
+    epilog=examples(
+        "tagger train-hmm corpus.txt",
+        "tagger train-hmm people-daily.txt --encoding gbk -o chinese.npz",
+        "tagger train-hmm en_ewt-ud-train.conllu --column xpos",
+    ),
+)
 @click.argument("corpus", type=PATH)
 @output_model_option
 @corpus_options
@@ -48,15 +57,12 @@ def command(
     suffix_length: int,
     quiet: bool,
 ) -> None:
-    """Learn a hidden Markov model from a tagged CORPUS (- for standard input).
+    """Learn a hidden Markov model from a tagged corpus.
 
-    \b
-    Examples:
-      tagger train-hmm corpus.txt
-      tagger train-hmm people-daily.txt --encoding gbk -o chinese.npz
-      tagger train-hmm en_ewt-ud-train.conllu --column xpos
+    CORPUS may be - for standard input. The closing line names the model and the command to try next.
     """
     begin = time.perf_counter()
+    check_output(output, corpus)
     sentences = read_training_corpus(corpus, input_format, encoding, column)
     model = HMMTagger(rare_count=rare_count, suffix_length=suffix_length).fit(sentences)
     model.column_ = column

@@ -7,10 +7,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from types import ModuleType
+from typing import Any
 
 from tagger.corpus import conllu, jsonl, lines, pku, slash, tsv
+from tagger.errors import CorpusError, quote
 from tagger.files import Lines, open_output
 from tagger.sentence import Sentence
 
@@ -23,6 +26,7 @@ FORMATS: dict[str, ModuleType] = {
     "jsonl": jsonl,
 }
 SUFFIXES = {".conllu": "conllu", ".jsonl": "jsonl"}  # formats that a file's name gives away
+JSON = re.compile(r"[ \t]*\{[ \t]*[\"}]")
 LOOK_AHEAD = 1000  # lines looked at to recognise a corpus
 
 
@@ -39,7 +43,7 @@ def read_corpus(
 def read_sentences(source: Lines, format: str | None, tagged: bool = True, column: str = "upos") -> Iterator[Sentence]:
     """Sentences as their lines arrive."""
     name = format or recognise(source.head(LOOK_AHEAD))
-    return iter(FORMATS[name].read(source, tagged, column))
+    return iter(named(name, column).read(source, tagged, column))
 
 
 def write_corpus(
@@ -48,7 +52,24 @@ def write_corpus(
     """Write sentences to a file, atomically; `-` is standard output."""
     with open_output(os.fspath(path)) as stream:
         for sentence in sentences:
-            stream.write(FORMATS[format].write(sentence, column).encode())
+            stream.write(render(sentence, format, column))
+
+
+def render(sentence: Sentence, format: str, column: str) -> bytes:
+    """A sentence as it stands in a file."""
+    try:
+        return named(format, column).write(sentence, column).encode()
+    except UnicodeEncodeError as error:
+        half = quote(error.object[error.start : error.end])
+        raise CorpusError(f"half a character ({half}) cannot be written as UTF-8") from None
+
+
+def named(format: str, column: str) -> Any:
+    """The module of a format."""
+    if format not in FORMATS or column not in conllu.COLUMNS:
+        wrong, known = (format, FORMATS) if format not in FORMATS else (column, conllu.COLUMNS)
+        raise CorpusError(f"unknown format or column {wrong!r}; expected one of {', '.join(known)}")
+    return FORMATS[format]
 
 
 def recognise(head: list[str]) -> str:
@@ -56,12 +77,13 @@ def recognise(head: list[str]) -> str:
     filled = [line for line in head if line.strip(" \t")]
     if not filled:
         return "slash"
-    if all(line.lstrip(" \t").startswith("{") for line in filled):
+    if all(JSON.match(line) for line in filled):
         return "jsonl"
     rows = [line.split("\t") for line in filled if not line.startswith("#")]
-    if rows and all(len(row) == 10 and row[0][:1].isdigit() for row in rows):
+    if rows and len(rows[0]) == 10 and rows[0][0][:1].isdigit():
         return "conllu"
-    if all(len(row) > 1 and row[0] for row in rows) and not all("/" in cell for row in rows for cell in row):
+    cells = [cell for row in rows for cell in row if cell]
+    if rows and all(len(row) > 1 and row[0] for row in rows) and not all("/" in cell for cell in cells):
         return "tsv"
     found = [slash.tokens(line) for line in filled]
     if pku.ID.fullmatch(found[0][0]) or any(pku.CLOSING.fullmatch(token) for line in found for token in line):

@@ -6,13 +6,18 @@ so that writing it back changes one column and nothing else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from tagger.errors import CorpusError, quote
+from tagger.corpus.cells import checked
+from tagger.errors import quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
 
 COLUMNS = {"upos": 3, "xpos": 4}
+ID = re.compile(r"[0-9]+")
+FORBIDDEN = "\t\n\r"
+SKIPPED = re.compile(r"[0-9]+[-.][0-9]+")
 
 
 def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
@@ -22,14 +27,14 @@ def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
     for line in lines:
         if not line.strip(" \t"):
             if words:
-                yield Sentence(words, tags if tagged else None, tuple(layout))
+                yield Sentence(words, tags if tagged else None, ("conllu", *layout))
                 words, tags, layout = [], [], []
             continue
         layout.append(line)
         cells = row(line)
         if cells is None:
             continue
-        if len(cells) != 10 or not cells[0].isdigit() or not cells[1]:
+        if len(cells) != 10 or not ID.fullmatch(cells[0]) or not cells[1]:
             raise lines.error(f"expected ten columns with an id and a word, got {quote(line)}")
         words.append(cells[1])
         if tagged:
@@ -39,7 +44,7 @@ def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
                 raise lines.error(f"expected a tag in column {column}, got {quote(tag)}; try --column {other}")
             tags.append(tag)
     if words:
-        yield Sentence(words, tags if tagged else None, tuple(layout))
+        yield Sentence(words, tags if tagged else None, ("conllu", *layout))
 
 
 def row(line: str) -> list[str] | None:
@@ -47,23 +52,20 @@ def row(line: str) -> list[str] | None:
     if line.startswith("#"):
         return None
     cells = line.split("\t")
-    return None if "-" in cells[0] or "." in cells[0] else cells
+    return None if len(cells) == 10 and SKIPPED.fullmatch(cells[0]) else cells
 
 
 def write(sentence: Sentence, column: str) -> str:
-    layout = sentence.layout or ["\t".join([str(i), check(word), *"_" * 8]) for i, word in enumerate(sentence.words, 1)]
+    layout = sentence.lines_of("conllu") or [
+        "\t".join([str(i), checked(word, FORBIDDEN), *"_" * 8]) for i, word in enumerate(sentence.words, 1)
+    ]
     lines = []
     tags = iter(sentence.tags or ())
     for line in layout:
         cells = row(line)
         if cells is not None and sentence.tags is not None:
-            cells[COLUMNS[column]] = check(next(tags))
+            tag = next(tags)
+            cells[COLUMNS[column]] = checked("" if tag == "_" else tag, FORBIDDEN)
             line = "\t".join(cells)
         lines.append(line + "\n")
     return "".join(lines) + "\n"
-
-
-def check(cell: str) -> str:
-    if not cell or set(cell) & set("\t\n"):
-        raise CorpusError(f"{quote(cell)} cannot be written as a column of conllu; use --output-format jsonl")
-    return cell

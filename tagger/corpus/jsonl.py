@@ -1,18 +1,27 @@
-"""`jsonl`: an object per line, `{"words": [...], "tags": [...]}`. Any word and any tag can be written."""
+"""`jsonl`: an object per line, `{"words": [...], "tags": [...]}`. Any word and any tag can be written.
+
+Other keys of the object are kept and written back with the sentence; a blank line without tags keeps its place.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
+from tagger.corpus.cells import checked
 from tagger.errors import quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
+
+HALF = re.compile("[\ud800-\udfff]")  # of a character outside the basic plane, alone
 
 
 def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
     for line in lines:
         if not line.strip(" \t"):
+            if not tagged:
+                yield Sentence([], layout=("jsonl", ""))
             continue
         try:
             found = json.loads(line)
@@ -24,14 +33,22 @@ def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
             expected = 'lists "words" and "tags" of one length' if tagged else 'a list "words"'
             raise lines.error(f"expected {expected} of non-empty strings, got {quote(line)}")
         if words or not tagged:
-            yield Sentence(words, tags if tagged else None)
+            yield Sentence(words, tags if tagged else None, ("jsonl", line))
 
 
-def strings(value: object) -> list[str] | None:
-    good = isinstance(value, list) and all(isinstance(item, str) and item for item in value)
-    return value if good else None  # type: ignore[return-value]
+def strings(value: object) -> Sequence[str] | None:
+    """A list of strings that are not empty and hold no half characters, else None."""
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+        return None
+    return None if any(HALF.search(item) for item in value if not item.isascii()) else value
 
 
 def write(sentence: Sentence, column: str) -> str:
-    found = {"words": sentence.words} | ({} if sentence.tags is None else {"tags": sentence.tags})
+    lines = sentence.lines_of("jsonl") or ("{}",)
+    if not lines[0]:
+        return "\n"
+    found = json.loads(lines[0])
+    found["words"] = [checked(word, "") for word in sentence.words]
+    if sentence.tags is not None:
+        found["tags"] = [checked(tag, "") for tag in sentence.tags]
     return json.dumps(found, ensure_ascii=False) + "\n"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tagger.corpus.slash import join_token, split_token, tokens
+from tagger.corpus.slash import split_token, tokens, written_tokens
 from tagger.errors import quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
@@ -47,5 +47,4 @@ def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
 
 
 def write(sentence: Sentence, column: str) -> str:
-    rows = sentence.words if sentence.tags is None else map(join_token, sentence.words, sentence.tags)
-    return "".join(f"{row}\n" for row in rows) + "\n"
+    return "".join(f"{token}\n" for token in written_tokens(sentence)) + "\n"

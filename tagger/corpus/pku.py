@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator
 
 from tagger.corpus import slash
+from tagger.errors import CorpusError, quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
 
 ID = re.compile(r"\d{8}-\d{2}-\d{3}-\d{3}(/m)?")
-CLOSING = re.compile(r"(.+/[^/\]]+)\][A-Za-z]+")  # 电台/n]nt
+CLOSING = re.compile(r"(.+/[^/\]]*)\]/?[A-Za-z]+")  # 电台/n]nt, in some editions 电台/n]/nt
 
 
 def plain(token: str) -> str:
@@ -38,4 +39,10 @@ def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
             yield Sentence(words, tags)
 
 
-write = slash.write
+def write(sentence: Sentence, column: str) -> str:
+    """As `slash`, if nothing in it looks like an id or a bracket around a group."""
+    found = slash.written_tokens(sentence)
+    for i, token in enumerate(found):
+        if sentence.tags is not None and (plain(token) != token or (i == 0 and ID.fullmatch(token))):
+            raise CorpusError(f"{quote(token)} cannot be written as pku: it looks like an id or a bracket; try jsonl")
+    return slash.write(sentence, column)

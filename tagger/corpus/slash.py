@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tagger.errors import CorpusError, quote
+from tagger.corpus.cells import checked
+from tagger.errors import quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
+
+SEPARATORS = " \t\n\r"
 
 
 def tokens(line: str) -> list[str]:
@@ -25,12 +28,12 @@ def split_token(token: str, lines: Lines) -> tuple[str, str]:
     raise lines.error(f"expected word/TAG, got {fault} {quote(token)}")
 
 
-def join_token(word: str, tag: str) -> str:
-    if not tag or "/" in tag or set(word) & set(" \t\n") or set(tag) & set(" \t\n") or not word:
-        raise CorpusError(
-            f"the word {quote(word)} with the tag {quote(tag)} cannot be written as word/TAG; use --output-format jsonl"
-        )
-    return f"{word}/{tag}"
+def written_tokens(sentence: Sentence) -> list[str]:
+    """Each token as text that reads back as it is."""
+    words = [checked(word, SEPARATORS) for word in sentence.words]
+    if sentence.tags is None:
+        return words
+    return [f"{word}/{checked(tag, SEPARATORS + '/')}" for word, tag in zip(words, sentence.tags, strict=True)]
 
 
 def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
@@ -44,6 +47,4 @@ def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
 
 
 def write(sentence: Sentence, column: str) -> str:
-    if sentence.tags is None:
-        return " ".join(sentence.words) + "\n"
-    return " ".join(map(join_token, sentence.words, sentence.tags)) + "\n"
+    return " ".join(written_tokens(sentence)) + "\n"

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tagger.errors import CorpusError, quote
+from tagger.corpus.cells import checked
+from tagger.errors import quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
 
@@ -33,9 +34,7 @@ def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
 
 def write(sentence: Sentence, column: str) -> str:
     columns = [sentence.words] if sentence.tags is None else [sentence.words, sentence.tags]
-    rows = list(zip(*columns, strict=True))
-    for row in rows:
-        for cell in row:
-            if not cell.strip(" \t") or set(cell) & set("\t\n"):
-                raise CorpusError(f"{quote(cell)} cannot be written as a column of tsv; use --output-format jsonl")
-    return "".join("\t".join(row) + "\n" for row in rows) + "\n"
+    rows = [
+        "\t".join(checked(cell.rstrip(" ") and cell, "\t\n\r") for cell in row) for row in zip(*columns, strict=True)
+    ]
+    return "".join(f"{row}\n" for row in rows) + "\n"

@@ -1,0 +1,13 @@
+"""What a format cannot express is refused when it is written, so that nothing comes back as something else."""
+
+from __future__ import annotations
+
+from tagger.errors import CorpusError, quote
+
+
+def checked(text: str, forbidden: str) -> str:
+    """The word or tag itself, if it is not empty and has none of the forbidden characters."""
+    if not text or not set(forbidden).isdisjoint(text):
+        found = "an empty word or tag" if not text else quote(text)
+        raise CorpusError(f"{found} cannot be written in this format; try --output-format jsonl")
+    return text
