@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The wheel in an empty environment, with nothing but its runtime dependencies: train, tag, evaluate.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"$python" -m venv "$folder/venv"
+mkdir "$folder/source"
+cp -r pyproject.toml README.md LICENSE tagger "$folder/source"  # building leaves litter behind
+"$folder/venv/bin/python" -m pip wheel --quiet --no-deps --wheel-dir "$folder" "$folder/source"
+ls "$folder"/hmm_crf_tagger-*-py3-none-any.whl
+"$folder/venv/bin/python" -m pip install --quiet "$folder"/hmm_crf_tagger-*.whl
+data=$PWD/data
+cd "$folder"
+for kind in hmm crf; do
+  venv/bin/tagger "train-$kind" -q "$data/english-train.txt"
+  test "$(echo 'Her book is like that .' | venv/bin/tagger tag)" = 'Her/PRP$ book/NN is/VBZ like/IN that/DT ./.'
+  venv/bin/python -m tagger eval "$data/english-test.txt" | head -n 3
+done
+venv/bin/tagger --version
