@@ -67,24 +67,31 @@ def log_z(chain: Chain) -> np.ndarray:
 def forward_backward(chain: Chain) -> Posterior:
     """log Z, marginals and expected transitions, in the fastest arithmetic that is exact for this pack."""
     for dtype, span in SPAN.items():
-        if chain.emissions.dtype.itemsize <= dtype.itemsize and spans_less(chain, span):
-            return scaled(chain, dtype)
+        if chain.emissions.dtype.itemsize <= dtype.itemsize:
+            shift = shift_within(chain, span)
+            if shift is not None:
+                return scaled(chain, shift, dtype)
     return in_log_space(chain)
 
 
-def spans_less(chain: Chain, span: float) -> bool:
-    """Whether scaled probabilities are exact: see the essay above."""
+def shift_within(chain: Chain, span: float) -> np.ndarray | None:
+    """What to subtract from the emissions, for all (1, 1) or by row (N, 1), so that scaled probabilities are exact.
+
+    None if that cannot be promised: see the essay above.
+    """
     if not np.isfinite(chain.transitions).all():
-        return False
+        return None
     E = chain.emissions
     left = span - sum(finite_range(scores) for scores in (chain.start, chain.transitions, chain.end))
     free_ends = np.isfinite(chain.start).all() and np.isfinite(chain.end).all()
-    if free_ends and (E.size == 0 or E.max() - E.min() < left):
-        return True  # the widest token cannot be wider than the whole pack
+    lowest, highest = E.min(initial=0.0), E.max(initial=0.0)
+    if free_ends and highest - lowest < left:  # the widest token cannot be wider than the whole pack
+        return np.full((1, 1), highest)
     if not all_tokens_reachable(chain):
-        return False
-    lowest = np.min(E, axis=1, initial=np.inf, where=np.isfinite(E))
-    return bool(np.max(E.max(axis=1) - lowest, initial=0.0) < left)
+        return None
+    by_row = E.max(axis=1, keepdims=True)
+    widths = by_row - np.min(E, axis=1, keepdims=True, initial=np.inf, where=np.isfinite(E))
+    return by_row if np.max(widths, initial=0.0) < left else None
 
 
 def all_tokens_reachable(chain: Chain) -> bool:
@@ -101,53 +108,50 @@ def finite_range(scores: np.ndarray) -> float:
     return float(finite.max() - finite.min()) if finite.size else 0.0
 
 
-def scaled(chain: Chain, dtype: np.dtype) -> Posterior:
-    """Rescaled forward–backward (Rabiner 1989, section V.A), all sentences of the pack at once.
+def scaled(chain: Chain, shift: np.ndarray, dtype: np.dtype) -> Posterior:
+    """Rescaled forward–backward (after Rabiner 1989, section V.A), all sentences of the pack at once.
 
-    With e = exp(emissions), A = exp(transitions) and each row of alpha scaled by its sum c:
+    With A = exp(transitions) and e[t] = exp(emissions[t] - shift) / c[t], where c[t] is the sum of alpha[t-1]:
 
-        alpha[t] = (alpha[t-1] @ A) * e[t] / c[t]        q[t] = e[t] * beta[t] / c[t]
+        alpha[t] = (alpha[t-1] @ A) * e[t]               q[t] = e[t] * beta[t]
         beta[t-1] = A @ q[t]                             beta[T] = exp(end) / (alpha[T] · exp(end))
         marginals[t] = alpha[t] * beta[t]                expected = A * Σ_t outer(alpha[t-1], q[t])
+
+    Dividing a step by the sum of the step before keeps all numbers near 1, and serves both directions.
     """
     pack = chain.pack
     N, K = chain.emissions.shape
     first = len(pack.last)
-    highest = chain.emissions.max(axis=1, keepdims=True)  # (N, 1)
-    e = np.exp(np.subtract(chain.emissions, highest, dtype=dtype))  # (N, K)
+    e = np.subtract(chain.emissions, shift, dtype=dtype)  # (N, K)
+    np.exp(e, out=e)
     top = float(chain.transitions.max(initial=-np.inf))
     A = np.exp(np.subtract(chain.transitions, top, dtype=dtype))  # (K, K)
     start, end = (np.exp(np.subtract(scores, scores.max(), dtype=dtype)) for scores in (chain.start, chain.end))
+    ones = np.ones(K, dtype)
 
     alpha = np.empty((N, K), dtype)
-    c = np.empty((N, 1), dtype)
+    c = np.ones(N, dtype)
     np.multiply(start, e[:first], out=alpha[:first])
-    normalise(alpha[:first], c[:first])
     for before, here in pack.steps():
+        np.matmul(alpha[before], ones, out=c[here])  # row sums, by the quickest way there is
+        e[here] /= c[here, None]
         np.matmul(alpha[before], A, out=alpha[here])
         alpha[here] *= e[here]
-        normalise(alpha[here], c[here])
     ends = alpha[pack.last] @ end  # (first,)
 
     beta = np.empty((N, K), dtype)
     beta[pack.last] = end / ends[:, None]
-    e /= c
     for before, here in reversed(list(pack.steps())):
         e[here] *= beta[here]  # from here on this row of e is q
         np.matmul(e[here], A.T, out=beta[before])
 
-    # log Z = Σ_t (log c[t] + what was subtracted) + log(alpha[T] · exp(end)) + what was subtracted
-    z = pack.sums((np.log(c, dtype=np.float64) + highest).ravel())
+    # log Z = Σ_t log c[t] + log(alpha[T] · exp(end)) + all that was subtracted
+    z = pack.sums(np.log(c, dtype=np.float64) + shift[:, 0])
     z[:first] += np.log(ends, dtype=np.float64) + chain.start.max() + chain.end.max()
     z[:first] += top * (pack.lengths[:first] - 1)
     expected = A * (alpha[pack.before].T @ e[first:]).astype(np.float64)
     alpha *= beta
     return Posterior(z, alpha, expected)
-
-
-def normalise(rows: np.ndarray, sums: np.ndarray) -> None:
-    np.sum(rows, axis=1, keepdims=True, out=sums)
-    rows /= sums
 
 
 def in_log_space(chain: Chain) -> Posterior:

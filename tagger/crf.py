@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays
 from tagger.chain import Chain
 from tagger.emissions import Emissions
-from tagger.errors import TrainingError
+from tagger.errors import TemplateError, TrainingError
 from tagger.features import Features, learn_features
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
@@ -84,6 +85,7 @@ class CRFTagger(Tagger):
         from tagger.likelihood import Likelihood
         from tagger.optimize import minimise
 
+        self.check_settings()
         sentences, self.classes_, tags = training_data(X, y)
         dev = None if X_dev is None else tagged(X_dev, y_dev)
         K = len(self.classes_)
@@ -93,7 +95,7 @@ class CRFTagger(Tagger):
         lengths = np.array([len(sentence) for sentence in sentences])
         self.lexicon_ = Lexicon.of(windows.words, windows.at(0), tags, K)
         self.features_, counts = learn_features(templates, windows, tags, K, self.min_count)
-        threads = self.threads or os.cpu_count() or 1
+        threads = self.threads or available_cores()
         with threadpool_limits(limits=1, user_api="blas"):
             likelihood = Likelihood(self.features_, windows, lengths, tags, K, self.l2, threads)
             begin = time.perf_counter()
@@ -129,6 +131,17 @@ class CRFTagger(Tagger):
         }
         return self
 
+    def stored_settings(self) -> dict[str, Any]:
+        settings = self.get_params()
+        del settings["threads"]  # changes the time, not the result
+        return settings | {"features": Path(self.features).name}
+
+    def check_settings(self) -> None:
+        if not (0 <= self.l2 < np.inf and self.tolerance >= 0):
+            raise TrainingError(f"l2 and tolerance are finite numbers from 0 up, got {self.l2} and {self.tolerance}")
+        if self.max_iterations < 1 or self.min_count < 1 or self.threads < 0:
+            raise TrainingError("max_iterations and min_count are at least 1, threads at least 0")
+
     def set_weights(self, weights: np.ndarray, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> None:
         self.weights_ = weights.astype(np.float32)
         self.start_ = start.astype(np.float32)
@@ -158,10 +171,19 @@ class CRFTagger(Tagger):
         K = len(self.classes_)
         self.template_ = archive.setting("template", str)
         self.lexicon_ = Lexicon.restore(archive, K)
-        self.features_ = Features.restore(archive, parse_templates(self.template_, archive.name), K)
+        try:
+            templates = parse_templates(self.template_)
+        except TemplateError as error:
+            raise archive.error(str(error)) from None
+        self.features_ = Features.restore(archive, templates, K)
         self.weights_ = archive.take("weights", "f", len(self.features_.rows.tags))
         self.start_, self.end_ = archive.take("start", "f", K), archive.take("end", "f", K)
         self.transitions_ = archive.take("transitions", "f", K, K)
 
     def describe(self) -> dict[str, Any]:
         return {"template": self.template_}
+
+
+def available_cores() -> int:
+    """Those this process may use, which in a container are fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

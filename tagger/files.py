@@ -19,6 +19,7 @@ import lzma
 import os
 import re
 import secrets
+import stat
 import sys
 import zlib
 from collections import deque
@@ -49,6 +50,7 @@ class Lines:
         self.encoding = encoding
         self.number = 0  # of the line handed out last
         self._drained = True  # nothing that has arrived is left to hand out
+        self._live = True  # somebody writes on the other side: not a file that lies there complete
         self._ahead: deque[str] = deque()
         self._decode = decoder(encoding)
         self._source = self._read()
@@ -70,7 +72,7 @@ class Lines:
     @property
     def waiting(self) -> bool:
         """Whether the next line may have to be waited for: the moment to answer what has come so far."""
-        return self._drained and not self._ahead
+        return self._live and self._drained and not self._ahead
 
     def head(self, count: int) -> list[str]:
         """The next `count` lines, for a look; they will be handed out all the same."""
@@ -99,6 +101,7 @@ class Lines:
     def _texts(self) -> Iterator[str]:
         try:
             with open_input(self.path) as stream:
+                self._live = is_live(stream)
                 first = True
                 while True:
                     block = stream.read1(BLOCK)
@@ -111,7 +114,7 @@ class Lines:
             raise FileError(f"cannot read {self.name}: {reason(error)}") from error
         except UnicodeError as error:
             why = getattr(error, "reason", str(error))
-            raise self.error(f"cannot be read as {self.encoding}: {why}; try --encoding") from error
+            raise CorpusError(f"{self.name}: cannot be read as {self.encoding}: {why}; try --encoding") from error
 
 
 @contextlib.contextmanager
@@ -125,6 +128,13 @@ def open_input(path: str) -> Iterator[Any]:
         opener = COMPRESSED.get(Path(path).suffix, open)
         with opener(path, "rb") as stream:
             yield stream
+
+
+def is_live(stream: Any) -> bool:
+    try:
+        return not stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, AttributeError):
+        return True
 
 
 def decoder(encoding: str) -> Callable[[bytes, bool], str]:

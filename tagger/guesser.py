@@ -113,7 +113,8 @@ class Guesser:
             archive.take("guesser.counts", "f", len(rows.tags)),
             archive.take("guesser.kappas", "f", None),
         )
-        archive.check(len(kappas) >= len(descriptions("", 0)) and bool((kappas > 0).all()), "bad guesser")
+        fits = len(kappas) >= len(descriptions("", 0)) and bool((kappas > 0).all()) and bool((counts >= 0).all())
+        archive.check(fits, "the counts of its guesser are not all positive")
         return cls(table, rows, counts, kappas, K)
 
 

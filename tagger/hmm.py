@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from tagger.archive import Archive, Arrays
+from tagger.cache import WordCache
 from tagger.chain import Chain
 from tagger.guesser import Guesser, best_kappa
 from tagger.lattice import ChainLattice
@@ -27,8 +28,6 @@ from tagger.lexicon import Lexicon
 from tagger.model import Scorer, Tagger, Words, training_data
 from tagger.pack import Pack
 from tagger.windows import Windows
-
-CACHED_WORDS = 100_000
 
 
 class HMMTagger(Tagger):
@@ -67,20 +66,23 @@ class HMMTagger(Tagger):
         return self
 
     def count_transitions(self, tags: np.ndarray, lengths: np.ndarray, K: int) -> None:
-        """`pi_`, `A_` and `end_`: one table of counts in which row K is the start and column K the end."""
-        ends = np.cumsum(lengths)
-        before, after = np.full(len(tags) + len(lengths), K), np.full(len(tags) + len(lengths), K)
-        place = np.arange(len(tags)) + np.repeat(np.arange(len(lengths)), lengths)  # each sentence has one step more
+        """`pi_`, `A_` and `end_`, from one table of counts in which row K is the start and column K the end.
+
+        P(j | i) = (count(i, j) + κ · P(j)) / (count(i) + κ)
+        """
+        steps = len(tags) + len(lengths)  # each sentence has one step more than tokens
+        place = np.arange(len(tags)) + np.repeat(np.arange(len(lengths)), lengths)
+        before, after = np.full(steps, K), np.full(steps, K)
         after[place] = tags
         before[place + 1] = tags
-        assert (after[ends + np.arange(len(lengths))] == K).all()
         counts = np.bincount(before * (K + 1) + after, minlength=(K + 1) ** 2).reshape(K + 1, K + 1).astype(float)
         total = counts.sum(axis=1, keepdims=True)  # (K + 1, 1)
-        frequency = counts.sum(axis=0) / counts.sum()  # (K + 1,)
+        prior = np.tile(counts.sum(axis=0), (K + 1, 1))  # [previous, next]
+        prior[K, K] = 0.0  # no sentence ends before it began
+        prior /= prior.sum(axis=1, keepdims=True)
         i, j = np.nonzero(counts)
-        kappa, _ = best_kappa(counts[i, j] - 1, total[i, 0] - 1, frequency[j], counts[i, j])
-        P = (counts + kappa * frequency) / (total + kappa)
-        P[K] = (counts[K] + kappa * np.append(self_share(frequency), 0.0)) / (total[K] + kappa)  # no empty sentence
+        kappa, _ = best_kappa(counts[i, j] - 1, total[i, 0] - 1, prior[i, j], counts[i, j])
+        P = (counts + kappa * prior) / (total + kappa)
         self.pi_, self.A_, self.end_ = P[K, :K], P[:K, :K], P[:K, K]
 
     def learn_words(self, K: int) -> None:
@@ -116,30 +118,21 @@ class HMMTagger(Tagger):
 
     def scorer(self) -> Scorer:
         start, transitions, end = np.log(self.pi_), np.log(self.A_), np.log(self.end_)
-        K = len(self.classes_)
-        slots: dict[str, int] = {}
-        rows = np.empty((0, K))
+        cache = WordCache(lambda words: {"scores": self.word_scores(words)})
 
         def score(sentences: list[Words]) -> ChainLattice:
-            nonlocal rows
             sentences = self.uncapitalised(sentences)
             pack = Pack.of([len(words) for words in sentences])
             windows = Windows.of(sentences, 0, pack.tokens)
-            if len(slots) + len(windows.words) > CACHED_WORDS:
-                slots.clear()
-                rows = rows[:0]
-            fresh = [word for word in windows.words if word not in slots]
-            slots.update(zip(fresh, range(len(slots), len(slots) + len(fresh)), strict=True))
-            rows = np.concatenate([rows, self.word_scores(fresh)]) if fresh else rows
-            own = np.array([slots[word] for word in windows.words], np.int64)
-            return ChainLattice(Chain(pack, start, transitions, end, rows[own[windows.at(0)]]))
+            slots = cache.find(windows.words)
+            return ChainLattice(Chain(pack, start, transitions, end, cache.arrays["scores"][slots[windows.at(0)]]))
 
         return score
 
     def uncapitalised(self, sentences: list[Words]) -> list[Words]:
-        """Sentences whose first word is unknown as it stands, but known in lower case, begin in lower case."""
+        """Sentences whose first word is capitalised and unknown, but known in lower case, begin in lower case."""
         firsts = [words[0] if len(words) else "" for words in sentences]
-        lows = [word.lower() for word in firsts]
+        lows = [word.lower() if word[1:] == word[1:].lower() else word for word in firsts]
         change = ~self.lexicon_.known(firsts) & self.lexicon_.known(lows)
         return [
             [low, *words[1:]] if swap else words
@@ -160,9 +153,4 @@ class HMMTagger(Tagger):
         self.B_ = archive.take("B", "f", len(self.lexicon_.counts))
         self.lambda_ = float(archive.take("lambda", "f", 1)[0])
         positive = all((p > 0).all() for p in (self.pi_, self.A_, self.end_, self.prior_)) and self.lambda_ > 0
-        archive.check(positive, "its probabilities are not all positive")
-
-
-def self_share(frequency: np.ndarray) -> np.ndarray:
-    """The frequencies of the tags alone, the end left out."""
-    return frequency[:-1] / frequency[:-1].sum()
+        archive.check(positive and bool((self.B_ >= 0).all()), "its probabilities are not all positive")

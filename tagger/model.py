@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tagger.archive import Archive, Arrays
-from tagger.errors import TrainingError
+from tagger.errors import TaggerError, TrainingError, quote
 from tagger.lattice import Lattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
@@ -59,6 +59,8 @@ class Tagger(ABC):
 
     def lattices(self, X: Sequence[Any], scorer: Scorer | None = None) -> Iterator[tuple[np.ndarray, Lattice]]:
         """Sentences in packs of like length: which ones, and their lattice."""
+        if not hasattr(self, "classes_"):
+            raise TaggerError("this tagger has learned nothing yet: call fit first")
         sentences = [words_of(sentence) for sentence in X]
         score = scorer or self.scorer()
         for group in batches([len(words) for words in sentences]):
@@ -96,6 +98,10 @@ class Tagger(ABC):
         gold = tagged(X, y)
         return accuracy(gold, self.predict(gold)) or 0.0
 
+    def stored_settings(self) -> dict[str, Any]:
+        """The settings that change the result, as the model file tells them: no paths, no threads."""
+        return self.get_params()
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The settings, as scikit-learn asks for them."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
@@ -110,6 +116,8 @@ class Tagger(ABC):
 
 
 def words_of(sentence: Sentence | Words) -> Words:
+    if isinstance(sentence, str):
+        raise ValueError(f"a sentence is a list of words, got the string {quote(sentence)}")
     return sentence.words if isinstance(sentence, Sentence) else sentence
 
 
@@ -130,5 +138,7 @@ def training_data(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> tuple[
     if not sentences:
         raise TrainingError("no sentence to learn from: the corpus is empty")
     names = sorted({tag for sentence in sentences for tag in sentence.tags or ()})
+    if "" in names:
+        raise TrainingError("a token has an empty tag")
     numbers = {name: k for k, name in enumerate(names)}
     return sentences, names, np.array([numbers[tag] for sentence in sentences for tag in sentence.tags or ()])

@@ -46,9 +46,14 @@ class Rows:
     def restore(cls, archive: Archive, name: str, count: int, K: int) -> Rows:
         widths = archive.take(f"{name}.widths", "u", count)
         tags = archive.take(f"{name}.tags", "u", None)
-        fits = int(widths.sum(dtype=np.uint64)) == len(tags) and int(tags.max(initial=0)) < max(K, 1)
+        fits = adds_up(widths, len(tags)) and int(tags.max(initial=0)) < K
         archive.check(fits, f"the rows {name!r} do not fit their entries or the tag set")
         return cls(widths, tags.astype(np.int32))
+
+
+def adds_up(lengths: np.ndarray, total: int) -> bool:
+    """Whether the lengths sum up to the total, however large the numbers a stranger wrote."""
+    return int(lengths.max(initial=0)) <= total and int(lengths.sum(dtype=np.uint64)) == total
 
 
 def ranges(lengths: np.ndarray) -> np.ndarray:

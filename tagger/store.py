@@ -13,7 +13,7 @@ import zipfile
 
 import numpy as np
 
-from tagger.archive import Archive
+from tagger.archive import Archive, write_archive
 from tagger.crf import CRFTagger
 from tagger.errors import ModelError
 from tagger.files import atomic_writer, reason
@@ -23,18 +23,18 @@ from tagger.version import __version__
 
 FORMAT = 1
 KINDS: dict[str, type[Tagger]] = {"hmm": HMMTagger, "crf": CRFTagger}
-NOT_STORED = {"threads"}  # settings that change the time, not the result
 TRAIN_FIRST = "train one with `tagger train-crf CORPUS` or `tagger train-hmm CORPUS`"
 
 
 def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
     """Write a fitted tagger to a file, atomically."""
-    settings = {name: value for name, value in model.get_params().items() if name not in NOT_STORED}
+    if not hasattr(model, "classes_"):
+        raise ModelError("a tagger that has not been fitted cannot be saved")
     meta = {
         "format": FORMAT,
         "kind": model.kind,
         "program": __version__,
-        "settings": settings,
+        "settings": model.stored_settings(),
         "tags": model.classes_,
         "column": model.column_,
         "summary": model.summary_,
@@ -42,7 +42,7 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
     }
     text = json.dumps(meta, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
     with atomic_writer(path) as stream:
-        np.savez_compressed(stream, allow_pickle=False, meta=np.frombuffer(text, np.uint8), **model.arrays())
+        write_archive(stream, {"meta": np.frombuffer(text, np.uint8)} | model.arrays())
 
 
 def load_model(path: str | os.PathLike[str]) -> Tagger:

@@ -12,10 +12,13 @@ from __future__ import annotations
 import heapq
 from dataclasses import replace
 from itertools import count
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tagger.chain import Chain, path_scores
+
+Path: TypeAlias = "tuple[int, Any] | None"  # a tag and the path after it; unfinished paths share their ends
 
 
 def best(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
@@ -74,20 +77,29 @@ def search(delta: np.ndarray, E: np.ndarray, chain: Chain, n: int) -> list[tuple
     if len(delta) == 0:
         return [(0.0, np.empty(0, np.int64))][:n]
     found: list[tuple[float, np.ndarray]] = []
-    heap: list[tuple[float, int, int, tuple[int, ...], float]] = []  # (-bound, tie, t, tags from t on, their score)
+    heap: list[tuple[float, int, int, Path, float]] = []  # (-bound, tie, t, tags from t on, their score)
     tie = count()
 
-    def push(t: int, scores: np.ndarray, path: tuple[int, ...]) -> None:
+    def push(t: int, scores: np.ndarray, path: Path) -> None:
         """Put every tag of token t in front of the path; `scores` (K,) is what follows delta[t]."""
         bounds = delta[t] + scores
         for k in np.flatnonzero(bounds > -np.inf).tolist():
-            heapq.heappush(heap, (-float(bounds[k]), next(tie), t, (k, *path), float(scores[k])))
+            heapq.heappush(heap, (-float(bounds[k]), next(tie), t, (k, path), float(scores[k])))
 
-    push(len(delta) - 1, chain.end, ())
+    push(len(delta) - 1, chain.end, None)
     while heap and len(found) < n:
         bound, _, t, path, score = heapq.heappop(heap)
+        assert path is not None
         if t == 0:
-            found.append((-bound, np.array(path)))
+            found.append((-bound, np.array(unlinked(path))))
         else:
             push(t - 1, chain.transitions[:, path[0]] + E[t, path[0]] + score, path)
     return found
+
+
+def unlinked(path: Path) -> list[int]:
+    tags = []
+    while path is not None:
+        k, path = path
+        tags.append(k)
+    return tags

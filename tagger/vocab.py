@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
-from tagger.rows import ranges
+from tagger.rows import adds_up, ranges
 
 P = 0x9E3779B97F4A7C15  # odd: 2^64 over the golden ratio
 P_INVERSE = pow(P, -1, 1 << 64)
@@ -40,6 +40,7 @@ class StringTable:
 
     def __init__(self, blob: np.ndarray, lengths: np.ndarray) -> None:
         self.blob = blob  # (bytes,) uint8
+        self.lengths = lengths  # (strings,)
         self.ends = np.cumsum(lengths, dtype=np.int64)  # (strings,)
         self.starts = self.ends - lengths
 
@@ -64,10 +65,6 @@ class StringTable:
 
     def __getitem__(self, i: int) -> str:
         return self.blob[self.starts[i] : self.ends[i]].tobytes().decode("utf-8", "surrogatepass")
-
-    @property
-    def lengths(self) -> np.ndarray:
-        return self.ends - self.starts
 
     def strings(self) -> list[str]:
         return [self[i] for i in range(len(self))]
@@ -98,7 +95,7 @@ class StringTable:
     @classmethod
     def restore(cls, archive: Archive, name: str) -> StringTable:
         blob, lengths = archive.take(f"{name}.blob", "b", None), archive.take(f"{name}.lengths", "u", None)
-        archive.check(int(lengths.sum(dtype=np.uint64)) == len(blob), f"the strings {name!r} do not fill their blob")
+        archive.check(adds_up(lengths, len(blob)), f"the strings {name!r} do not fill their blob")
         return cls(blob, lengths.astype(np.int64))
 
 

@@ -78,17 +78,6 @@ def test_emissions_equal_the_sum_of_the_weights_of_the_features_as_text():
         np.testing.assert_allclose(emissions([words], Pack.of([len(words)])), expected, atol=1e-5)
 
 
-def test_the_cache_is_bounded_and_changes_nothing(monkeypatch):
-    model = CRFTagger(max_iterations=10).fit(CORPUS)
-    plain = model.predict(CORPUS)
-    monkeypatch.setattr("tagger.emissions.CACHED_WORDS", 3)
-    emissions = Emissions(model.features_, model.weights_, len(model.classes_))
-    for sentence in CORPUS:
-        emissions([sentence.words], Pack.of([len(sentence)]))
-        assert len(emissions.slots) <= max(3, len(sentence))
-    assert model.predict(CORPUS) == plain
-
-
 def test_unseen_tag_bigrams_have_weight_zero():
     model = CRFTagger(max_iterations=20).fit(CORPUS)
     J, V = model.classes_.index("J"), model.classes_.index("V")

@@ -77,15 +77,14 @@ def recognise(head: list[str]) -> str:
     filled = [line for line in head if line.strip(" \t")]
     if not filled:
         return "slash"
-    if all(JSON.match(line) for line in filled):
+    rows = [line.split("\t") for line in filled if not line.startswith("#")] or [[]]
+    if JSON.match(filled[0]):
         return "jsonl"
-    rows = [line.split("\t") for line in filled if not line.startswith("#")]
-    if rows and len(rows[0]) == 10 and rows[0][0][:1].isdigit():
+    if len(rows[0]) == 10 and rows[0][0][:1].isdigit():
         return "conllu"
-    cells = [cell for row in rows for cell in row if cell]
-    if rows and all(len(row) > 1 and row[0] for row in rows) and not all("/" in cell for cell in cells):
+    if len(rows[0]) > 1 and rows[0][0] and not all("/" in cell for cell in rows[0] if cell):
         return "tsv"
     found = [slash.tokens(line) for line in filled]
-    if pku.ID.fullmatch(found[0][0]) or any(pku.CLOSING.fullmatch(token) for line in found for token in line):
+    if pku.ID.fullmatch(found[0][0]) or any(pku.GROUP.search(line) for line in filled):
         return "pku"
     return "lines" if all(len(line) == 1 for line in found) else "slash"

@@ -29,6 +29,8 @@ def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
             if words:
                 yield Sentence(words, tags if tagged else None, ("conllu", *layout))
                 words, tags, layout = [], [], []
+            elif layout:
+                layout.append("")  # comments that stand alone stay alone
             continue
         layout.append(line)
         cells = row(line)
@@ -43,13 +45,13 @@ def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
                 other = "xpos" if column == "upos" else "upos"
                 raise lines.error(f"expected a tag in column {column}, got {quote(tag)}; try --column {other}")
             tags.append(tag)
-    if words:
+    if words or (layout and not tagged):
         yield Sentence(words, tags if tagged else None, ("conllu", *layout))
 
 
 def row(line: str) -> list[str] | None:
     """The columns of a token's line; None for a comment, a multiword range or an empty node."""
-    if line.startswith("#"):
+    if not line or line.startswith("#"):
         return None
     cells = line.split("\t")
     return None if len(cells) == 10 and SKIPPED.fullmatch(cells[0]) else cells

@@ -15,15 +15,17 @@ from tagger.files import Lines
 from tagger.sentence import Sentence
 
 ID = re.compile(r"\d{8}-\d{2}-\d{3}-\d{3}(/m)?")
-CLOSING = re.compile(r"(.+/[^/\]]*)\]/?[A-Za-z]+")  # 电台/n]nt, in some editions 电台/n]/nt
+CLOSING = re.compile(r"(.+/[A-Za-z]*)\]/?[A-Za-z]+")  # 电台/n]nt, in some editions 电台/n]/nt
+GROUP = re.compile(r"(^|[ \t])\[[^ \t/]+/[^\]]*/[A-Za-z]+\][A-Za-z]+")  # [中央/n 电台/n]nt
 
 
 def plain(token: str) -> str:
-    """The token without the brackets around a group; `[/w` and `]/w` are tokens themselves."""
-    if token.startswith("[") and not token.startswith("[/"):
+    """The token without the brackets around groups; `[/w` and `]/w` are tokens themselves."""
+    while token.startswith("[") and not token.startswith("[/"):
         token = token[1:]
-    closed = CLOSING.fullmatch(token)
-    return closed.group(1) if closed else token
+    while closed := CLOSING.fullmatch(token):
+        token = closed.group(1)
+    return token
 
 
 def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
