@@ -9,14 +9,16 @@ for language in english chinese; do
     model="$folder/$language-$kind.npz"
     printf '\n# %s, %s\n' "$language" "$kind"
     tagger "train-$kind" "data/$language-train.txt" -o "$model"
-    tagger eval "data/$language-test.txt" -m "$model" | head -n 6
+    tagger eval "data/$language-test.txt" -m "$model"
   done
 done
-printf '\n# tagged by the CRFs\n'
-tagger tag -m "$folder/english-crf.npz" <<'TEXT'
+for kind in hmm crf; do
+  printf '\n# tagged by the %s\n' "$kind"
+  tagger tag -m "$folder/english-$kind.npz" <<'TEXT'
 The big question is whether the president will have the strength .
 I 'd like to book that flight and/or a train .
 TEXT
-tagger tag -m "$folder/chinese-crf.npz" <<'TEXT'
+  tagger tag -m "$folder/chinese-$kind.npz" <<'TEXT'
 她 在 图书馆 工作 了 三 年 。
 TEXT
+done

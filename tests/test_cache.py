@@ -30,7 +30,8 @@ def test_a_full_cache_starts_again(monkeypatch):
     found = WordCache(lengths)
     for i in range(0, 300, 3):
         words = [f"{j}" for j in range(i, i + 5)]
-        assert found.arrays["length"][found.find(words)].tolist() == [len(word) for word in words]
+        slots = found.find(words)
+        assert found.arrays["length"][slots].tolist() == [len(word) for word in words]
         assert len(found.slots) <= 15
 
 

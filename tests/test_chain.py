@@ -218,3 +218,26 @@ def test_published_gradient():
     assert residual[0] == pytest.approx([-0.17736447, -0.21489701, -0.20747999, -0.19735031, 0.79709179], **close)
     dP = [-0.34655117, -0.27314013, -0.16800195, -0.28352514, 0.73359469]
     assert (seen - posterior.transitions)[0] == pytest.approx(dP, **close)
+
+
+@pytest.mark.parametrize("spread", [20, 60, 79, 81, 120, 640, 660])
+def test_the_bounds_of_scaled_arithmetic_are_safe(spread):
+    """Scores that span just less and just more than a number format does: the answer is that of log space."""
+    random = np.random.default_rng(spread)
+    for _ in range(20):
+        chain = random_chain([6, 3], 3, seed=int(random.integers(1 << 30)), dtype=np.float32)
+        emissions = np.where(random.random(chain.emissions.shape) < 0.5, -spread * 0.9, 0.0).astype(np.float32)
+        chain = replace(chain, emissions=emissions)
+        fast, exact = forward_backward(chain), in_log_space(chain)
+        np.testing.assert_allclose(fast.log_z, exact.log_z, rtol=1e-5)
+        np.testing.assert_allclose(fast.marginals, exact.marginals, atol=1e-5)
+        np.testing.assert_allclose(fast.transitions, exact.transitions, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_edge_marginals_of_each_step_equal_enumeration(kind):
+    """Two tokens have one step, so the expected transitions of a sentence are its edge marginals."""
+    for seed in range(5):
+        chain = random_chain([2], 3, seed=seed, kind=kind)
+        ((_, _, every),) = by_oracle(chain)
+        np.testing.assert_allclose(forward_backward(chain).transitions, oracle.edge_marginals(every, 3)[0], atol=1e-9)

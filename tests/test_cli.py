@@ -284,10 +284,13 @@ def test_output_to_dev_stdout_goes_where_stdout_goes(home):
     assert (home / "all.txt").read_text() == f"first\n{TAGGED}last\n"
 
 
-def test_a_file_may_be_replaced_by_its_own_tagging(home):
+@pytest.mark.parametrize("output", ["same.txt", "./same.txt", "model.npz"])
+def test_an_input_is_never_the_output(home, output):
     (home / "same.txt").write_text(SENTENCE)
-    run(home, "tag", "same.txt", "-o", "same.txt")
-    assert (home / "same.txt").read_text() == TAGGED
+    old = (home / output).read_bytes()
+    result = run(home, "tag", "same.txt", "-o", output)
+    assert result.code == 1 and "it is an input" in result.err
+    assert (home / output).read_bytes() == old
 
 
 def test_gz_is_read_and_written_without_a_clock(home):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from tagger import CRFTagger, Sentence
+from tagger import CRFTagger, Sentence, TaggerError, save_model
 from tagger.emissions import Emissions
+from tagger.errors import TrainingError
 from tagger.pack import Pack
 from tagger.template import describe
 
@@ -82,3 +83,36 @@ def test_unseen_tag_bigrams_have_weight_zero():
     model = CRFTagger(max_iterations=20).fit(CORPUS)
     J, V = model.classes_.index("J"), model.classes_.index("V")
     assert model.transitions_[J, V] == 0.0 and model.transitions_[J, model.classes_.index("N")] != 0.0
+
+
+def test_rare_features_are_left_out_of_the_model():
+    every, frequent = (CRFTagger(max_iterations=3, min_count=n).fit(CORPUS) for n in (1, 2))
+    assert len(frequent.weights_) < len(every.weights_)
+    assert min(len(keys) for keys in every.features_.keys) > 0
+
+
+@pytest.mark.parametrize("settings", [{"l2": -1.0}, {"l2": np.nan}, {"max_iterations": 0}, {"threads": -1}])
+def test_settings_that_make_no_sense_are_refused(settings):
+    with pytest.raises(TrainingError):
+        CRFTagger(**settings).fit(CORPUS)
+
+
+def test_an_infinite_loss_is_no_model(monkeypatch):
+    monkeypatch.setattr("tagger.likelihood.Likelihood.__call__", lambda self, w: (np.inf, np.zeros(self.size)))
+    with pytest.raises(TrainingError, match="loss became inf"):
+        CRFTagger().fit(CORPUS)
+
+
+def test_before_fit_there_is_nothing_to_predict():
+    with pytest.raises(TaggerError, match="call fit first"):
+        CRFTagger().predict([["a"]])
+    with pytest.raises(ValueError, match="list of words"):
+        CRFTagger(max_iterations=1).fit(CORPUS).predict(["the dog"])
+
+
+def test_the_folder_of_a_template_stays_out_of_the_model(tmp_path):
+    for name in ("p", "q"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "t.txt").write_text("word[0]\n")
+        save_model(CRFTagger(features=str(tmp_path / name / "t.txt")).fit(CORPUS), tmp_path / f"{name}.npz")
+    assert (tmp_path / "p.npz").read_bytes() == (tmp_path / "q.npz").read_bytes()

@@ -135,3 +135,33 @@ def test_saving_fails_cleanly(tmp_path):
     model = HMMTagger().fit(CORPUS)
     with pytest.raises(FileError, match="cannot write"):
         save_model(model, tmp_path / "no" / "such" / "folder.npz")
+
+
+def test_lengths_that_wrap_around_are_refused(path):
+    with np.load(path) as members:
+        names = [name for name in members if name.endswith((".widths", ".lengths"))]
+        arrays = {name: members[name].astype(np.uint64) for name in names}
+    content = path.read_bytes()
+    for name, array in arrays.items():
+        array[:2] += np.uint64(1 << 63)
+        path.write_bytes(content)
+        rewrite(path, **{name: array})
+        with pytest.raises(ModelError):
+            load_model(path)
+
+
+def test_a_file_that_unfolds_too_far_is_refused_before_it_does(tmp_path):
+    np.savez_compressed(tmp_path / "bomb.npz", meta=np.zeros(1 << 28, np.uint8))
+    with pytest.raises(ModelError, match="unfold"):
+        load_model(tmp_path / "bomb.npz")
+
+
+def test_a_forged_template_and_negative_probabilities_are_refused(tmp_path):
+    save_model(CRFTagger(max_iterations=2).fit(CORPUS), tmp_path / "model.npz")
+    with_meta(tmp_path / "model.npz", template="wrod[0]")
+    with pytest.raises(ModelError, match="wrod"):
+        load_model(tmp_path / "model.npz")
+    save_model(HMMTagger().fit(CORPUS), tmp_path / "model.npz")
+    rewrite(tmp_path / "model.npz", B=-np.ones(5))
+    with pytest.raises(ModelError, match="not all positive"):
+        load_model(tmp_path / "model.npz")

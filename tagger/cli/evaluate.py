@@ -8,16 +8,17 @@ import click
 
 from tagger.cli.options import (
     PATH,
+    check_output,
     encoding_option,
     examples,
     input_format_option,
     model_option,
+    output_option,
     quiet_option,
-    write_out,
+    read_tagged,
+    write_text,
 )
-from tagger.corpus import read_corpus
 from tagger.corpus.conllu import COLUMNS
-from tagger.errors import CorpusError
 from tagger.metrics import evaluate
 from tagger.report import as_json, as_table
 from tagger.store import load_model
@@ -36,6 +37,7 @@ from tagger.store import load_model
 @encoding_option
 @click.option("--column", type=click.Choice(list(COLUMNS)), help="Of CoNLL-U.  [default: the model's]")
 @click.option("--json", "as_program", is_flag=True, help="For programs: rates are fractions, undefined is null.")
+@output_option
 @quiet_option
 def command(
     gold: str,
@@ -44,16 +46,16 @@ def command(
     encoding: str,
     column: str | None,
     as_program: bool,
+    output: str,
     quiet: bool,
 ) -> None:
     """Judge a model by a corpus with the right tags.
 
     GOLD may be - for standard input.
     """
+    check_output(output, gold, model_path)
     model = load_model(model_path)
-    sentences = read_corpus(gold, input_format, encoding, column or model.column_)
-    if not sentences:
-        raise CorpusError(f"{gold}: no sentence in it; expected tagged sentences")
+    sentences = read_tagged(gold, input_format, encoding, column or model.column_)
     found = evaluate(sentences, model.predict(sentences), model.lexicon_)
     text = json.dumps(as_json(found), ensure_ascii=False, indent=2) + "\n" if as_program else as_table(found)
-    write_out(text)
+    write_text(output, text)

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import click
 
-from tagger.cli.options import PATH, encoding_option, examples, quiet_option, write_out
-from tagger.corpus import read_sentences
-from tagger.files import Lines
+from tagger.cli.options import (
+    PATH,
+    check_output,
+    encoding_option,
+    examples,
+    features_option,
+    input_format_option,
+    output_option,
+    quiet_option,
+)
+from tagger.corpus import format_of, read_sentences
+from tagger.files import Lines, open_output
 from tagger.template import describe, parse_templates, template_text
 
 
@@ -18,22 +27,22 @@ from tagger.template import describe, parse_templates, template_text
     ),
 )
 @click.argument("file", type=PATH, default="-")
-@click.option(
-    "--features",
-    "template",
-    default="default",
-    show_default=True,
-    metavar="NAME|FILE",
-    help="The template: default, comparison, or a file of yours.",
-)
+@features_option
+@input_format_option
 @encoding_option
+@output_option
 @quiet_option
-def command(file: str, template: str, encoding: str, quiet: bool) -> None:
+def command(file: str, features: str, input_format: str | None, encoding: str, output: str, quiet: bool) -> None:
     """Show what a feature template sees.
 
-    For each token of FILE (default: standard input, plain lines): the word, then its features, between tabs.
+    For each token of FILE (default: standard input): the word, then its features, between tabs.
     """
-    templates = parse_templates(template_text(template), template)
-    for sentence in read_sentences(Lines(file, encoding), "slash", tagged=False):
-        rows = zip(sentence.words, describe(sentence.words, templates), strict=True)
-        write_out("".join("\t".join([word, *found]) + "\n" for word, found in rows) + "\n")
+    check_output(output, file, features)
+    templates = parse_templates(template_text(features), features)
+    sentences = read_sentences(Lines(file, encoding), input_format or format_of(file), tagged=False)
+    with open_output(output) as stream:
+        for sentence in sentences:
+            rows = zip(sentence.words, describe(sentence.words, templates), strict=True)
+            text = "".join("\t".join([word, *found]) + "\n" for word, found in rows) + "\n"
+            stream.write(text.encode("utf-8", "backslashreplace"))
+            stream.flush()

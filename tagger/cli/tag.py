@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from pathlib import Path
 
 import click
 
-from tagger.cli.options import PATH, encoding_option, examples, input_format_option, model_option, quiet_option, say
-from tagger.corpus import FORMATS, SUFFIXES, read_sentences, render
-from tagger.errors import FileError
-from tagger.files import COMPRESSED, Lines, exists, open_output
+from tagger.cli.options import (
+    PATH,
+    check_output,
+    encoding_option,
+    examples,
+    input_format_option,
+    model_option,
+    output_option,
+    quiet_option,
+    say,
+)
+from tagger.corpus import FORMATS, format_of, read_sentences, render
+from tagger.errors import CorpusError, FileError
+from tagger.files import Lines, exists, open_output
+from tagger.sentence import Sentence
 from tagger.store import load_model
 from tagger.stream import tag_stream
 
@@ -27,7 +37,7 @@ from tagger.stream import tag_stream
 )
 @click.argument("files", nargs=-1, type=PATH)
 @model_option
-@click.option("-o", "--output", metavar="FILE", default="-", help="Where to write.  [default: standard output]")
+@output_option
 @input_format_option
 @click.option("--output-format", type=click.Choice(list(FORMATS)), help="How to write.  [default: as the input]")
 @encoding_option
@@ -46,25 +56,26 @@ def command(
     FILES default to standard input. It is plain lines, tokens between spaces, unless a suffix (.conllu, .jsonl) or
     --input-format says otherwise.
     """
+    files = files or ("-",)
+    check_output(output, model_path, *files)
     model = load_model(model_path)
     for path in files:
         if path != "-" and not exists(path):
             raise FileError(f"cannot read {path}: no such file")
-    if "-" in (files or "-") and sys.stdin is not None and sys.stdin.isatty():
+    if "-" in files and sys.stdin is not None and sys.stdin.isatty():
         say("Type a sentence per line, words and marks between spaces; Ctrl-D ends.", quiet)
+    write_as = output_format or input_format or format_of(files[0])
     with open_output(output) as stream:
-        for path in files or ("-",):
-            read_as = input_format or format_of(path)
-            write_as = output_format or read_as
+        for path in files:
             lines = Lines(path, encoding)
-            sentences = read_sentences(lines, read_as, tagged=False, column=model.column_)
+            sentences = read_sentences(lines, input_format or format_of(path), tagged=False, column=model.column_)
             for block in tag_stream(model, sentences, partial(getattr, lines, "waiting")):
-                stream.write(b"".join(render(sentence, write_as, model.column_) for sentence in block))
+                stream.write(render_all(block, write_as, model.column_, lines.name))
                 stream.flush()
 
 
-def format_of(path: str) -> str:
-    """Plain lines, unless the name says otherwise."""
-    name = Path(path)
-    name = name.with_suffix("") if name.suffix in COMPRESSED else name
-    return SUFFIXES.get(name.suffix, "slash")
+def render_all(block: list[Sentence], format: str, column: str, name: str) -> bytes:
+    try:
+        return b"".join(render(sentence, format, column) for sentence in block)
+    except CorpusError as error:
+        raise CorpusError(f"{name}: {error}") from None

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import click
 
 from tagger.cli.options import (
     PATH,
-    Finite,
     check_output,
-    closing_line,
     corpus_options,
     examples,
-    output_model_option,
+    features_option,
     quiet_option,
-    read_training_corpus,
+    read_tagged,
     say,
-    show_bar,
 )
-from tagger.crf import CRFTagger, Progress
-from tagger.errors import FileError
-from tagger.files import reason
+from tagger.cli.training import Finite, check_model_output, closing_line, output_model_option, watching
+from tagger.crf import CRFTagger
 from tagger.store import save_model
 
 
@@ -41,13 +34,7 @@ from tagger.store import save_model
 @output_model_option
 @corpus_options
 @click.option("--dev", metavar="FILE", type=PATH, help="A tagged corpus to watch the accuracy on.")
-@click.option(
-    "--features",
-    default="default",
-    show_default=True,
-    metavar="NAME|FILE",
-    help="The template: default, comparison, or a file of yours.",
-)
+@features_option
 @click.option("--l2", type=Finite(0), default=0.25, show_default=True, help="Penalty l2·‖w‖² on the weights.")
 @click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Leave out rarer features.")
 @click.option("--max-iterations", type=click.IntRange(1), default=200, show_default=True, help="Stop after so many.")
@@ -77,11 +64,11 @@ def command(
     CORPUS may be - for standard input. The closing line names the model and the command to try next.
     """
     begin = time.perf_counter()
-    check_output(output, corpus, dev)
+    check_model_output(output, corpus, dev)
     if log:
         check_output(log, corpus, dev, output)
-    sentences = read_training_corpus(corpus, input_format, encoding, column)
-    dev_sentences = read_training_corpus(dev, input_format, encoding, column) if dev else None
+    sentences = read_tagged(corpus, input_format, encoding, column)
+    dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None
     model = CRFTagger(**settings)
     model.column_ = column
     with watching(model.max_iterations, log, quiet) as watch:
@@ -90,37 +77,3 @@ def command(
     accuracy = model.score(dev_sentences) if dev_sentences else None
     say("{iterations} iterations, loss {loss:,.1f}; stopped because {stopped}".format(**model.summary_), quiet)
     say(closing_line(model, output, time.perf_counter() - begin, accuracy), quiet)
-
-
-@contextmanager
-def watching(max_iterations: int, log: str | None, quiet: bool) -> Iterator[Callable[[Progress], None]]:
-    """What to do with every iteration: a line in the log, a step of the bar."""
-    watchers: list[Callable[[Progress], None]] = []
-    with ExitStack() as stack:
-        if log:
-            try:
-                stream = stack.enter_context(open(log, "w", encoding="utf-8", buffering=1))  # noqa: PTH123
-            except OSError as error:
-                raise FileError(f"cannot write {log}: {reason(error)}") from error
-            watchers.append(lambda progress: print(json.dumps(vars(progress)), file=stream))
-        if show_bar(quiet):
-            from tqdm import tqdm
-
-            bar = stack.enter_context(tqdm(total=max_iterations, desc="train", unit="it", leave=False, ncols=90))
-            watchers.append(lambda progress: advance(bar, progress))
-
-        def watch(progress: Progress) -> None:
-            for watcher in watchers:
-                watcher(progress)
-
-        yield watch
-
-
-def advance(bar: Any, progress: Progress) -> None:
-    shown = {"loss": f"{progress.loss:,.0f}"}
-    if progress.dev_accuracy is not None:
-        bar.dev = f"{100 * progress.dev_accuracy:.2f} %"
-    if hasattr(bar, "dev"):
-        shown["dev"] = bar.dev
-    bar.set_postfix(shown, refresh=False)
-    bar.update()

@@ -6,17 +6,8 @@ import time
 
 import click
 
-from tagger.cli.options import (
-    PATH,
-    check_output,
-    closing_line,
-    corpus_options,
-    examples,
-    output_model_option,
-    quiet_option,
-    read_training_corpus,
-    say,
-)
+from tagger.cli.options import PATH, corpus_options, examples, quiet_option, read_tagged, say
+from tagger.cli.training import check_model_output, closing_line, output_model_option
 from tagger.hmm import HMMTagger
 from tagger.store import save_model
 
@@ -62,8 +53,8 @@ def command(
     CORPUS may be - for standard input. The closing line names the model and the command to try next.
     """
     begin = time.perf_counter()
-    check_output(output, corpus)
-    sentences = read_training_corpus(corpus, input_format, encoding, column)
+    check_model_output(output, corpus)
+    sentences = read_tagged(corpus, input_format, encoding, column)
     model = HMMTagger(rare_count=rare_count, suffix_length=suffix_length).fit(sentences)
     model.column_ = column
     save_model(model, output)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from tagger.corpus import conllu, jsonl, lines, pku, slash, tsv
 from tagger.errors import CorpusError, quote
-from tagger.files import Lines, open_output
+from tagger.files import COMPRESSED, Lines, open_output
 from tagger.sentence import Sentence
 
 FORMATS: dict[str, ModuleType] = {
@@ -88,3 +89,10 @@ def recognise(head: list[str]) -> str:
     if pku.ID.fullmatch(found[0][0]) or any(pku.GROUP.search(line) for line in filled):
         return "pku"
     return "lines" if all(len(line) == 1 for line in found) else "slash"
+
+
+def format_of(path: str) -> str:
+    """Of untagged text: plain lines, unless the file's name says otherwise."""
+    name = Path(path)
+    name = name.with_suffix("") if name.suffix in COMPRESSED else name
+    return SUFFIXES.get(name.suffix, "slash")
