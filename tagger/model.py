@@ -68,8 +68,8 @@ class Tagger(ABC):
 
     def predict(self, X: Sequence[Any], scorer: Scorer | None = None) -> list[list[str]]:
         """The best tags of each sentence. Who calls often, block after block, passes the same `scorer` each time."""
-        names = np.array(self.classes_, dtype=object)
         found = self.by_sentence(X, ((group, lattice.best()[0]) for group, lattice in self.lattices(X, scorer)))
+        names = np.array(self.classes_, dtype=object)
         return [names[tags].tolist() for tags in found]
 
     def predict_marginals(self, X: Sequence[Any]) -> list[np.ndarray]:
