@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,10 +25,18 @@ from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
 from tagger.model import Scorer, Tagger, Words, tagged, training_data
 from tagger.pack import Pack
+from tagger.sentence import Sentence
 from tagger.template import margin, parse_templates, template_text
 from tagger.windows import Windows
 
+if TYPE_CHECKING:
+    from tagger.likelihood import Corpus
+    from tagger.optimize import Result
+
 DEV_EVERY = 10  # iterations between two looks at the dev set
+WARM_UP = ((20, 20), (5, 15))  # iterations on every twentieth sentence, then on every fifth
+WARM_UP_TOKENS = 5000  # parts smaller than this teach nothing
+FIRST_STEP = 0.1
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,7 @@ class Progress:
     """What training tells its watcher after an iteration; `seconds` count from the end of encoding."""
 
     iteration: int
-    loss: float
+    loss: float | None  # of the whole corpus; None while warming up on a part of it
     seconds: float
     dev_accuracy: float | None
 
@@ -82,54 +90,80 @@ class CRFTagger(Tagger):
         """Learn from tagged sentences; `watch` is told of every iteration."""
         from threadpoolctl import threadpool_limits
 
-        from tagger.likelihood import Likelihood
-        from tagger.optimize import minimise
-
         self.check_settings()
         sentences, self.classes_, tags = training_data(X, y)
         dev = None if X_dev is None else tagged(X_dev, y_dev)
-        K = len(self.classes_)
-        self.template_ = template_text(self.features)
-        templates = parse_templates(self.template_, self.features)
-        windows = Windows.of([sentence.words for sentence in sentences], margin(templates))
-        lengths = np.array([len(sentence) for sentence in sentences])
-        self.lexicon_ = Lexicon.of(windows.words, windows.at(0), tags, K)
-        self.features_, counts = learn_features(templates, windows, tags, K, self.min_count)
-        threads = self.threads or available_cores()
+        corpus, counts = self.encode(sentences, tags)
         with threadpool_limits(limits=1, user_api="blas"):
-            likelihood = Likelihood(self.features_, windows, lengths, tags, K, self.l2, threads)
-            begin = time.perf_counter()
-
-            def after_iteration(iteration: int, loss: float, weights: np.ndarray) -> None:
-                dev_accuracy = None
-                if dev is not None and iteration % DEV_EVERY == 0:
-                    self.set_weights(*likelihood.split(weights))
-                    dev_accuracy = accuracy(dev, self.predict(dev))
-                watch(Progress(iteration, loss, time.perf_counter() - begin, dev_accuracy))
-
-            # A weight's curvature grows with its count, slower than in proportion: the exponent was found by trial.
-            scale = (likelihood.counts(counts) + max(2 * self.l2, 1.0)) ** -0.25
-            found = minimise(
-                likelihood,
-                np.zeros(likelihood.size),
-                scale,
-                self.max_iterations,
-                self.tolerance,
-                after_iteration,
-            )
+            found = self.optimise(corpus, counts, dev, watch)
         if not np.isfinite(found.loss):
             raise TrainingError(f"the loss became {found.loss}: no model; try another --l2 (it was {self.l2})")
-        self.set_weights(*likelihood.split(found.x))
         self.summary_ = {
             "sentences": len(sentences),
             "tokens": len(tags),
-            "parameters": likelihood.size,
+            "parameters": len(found.x),
             "iterations": found.iterations,
             "evaluations": found.evaluations,
             "loss": found.loss,
             "stopped": found.reason,
         }
         return self
+
+    def encode(self, sentences: list[Sentence], tags: np.ndarray) -> tuple[Corpus, np.ndarray]:
+        """The corpus as numbers, and how often each parameter of a feature was seen."""
+        from tagger.likelihood import Corpus
+
+        K = len(self.classes_)
+        self.template_ = template_text(self.features)
+        templates = parse_templates(self.template_, self.features)
+        windows = Windows.of([sentence.words for sentence in sentences], margin(templates))
+        lengths = np.array([len(sentence) for sentence in sentences])
+        self.lexicon_ = Lexicon.of(windows.words, windows.at(0), tags, K)
+        self.features_, counts, values = learn_features(templates, windows, tags, K, self.min_count)
+        return Corpus(self.features_, values, windows, lengths, tags, K), counts
+
+    def optimise(
+        self, corpus: Corpus, counts: np.ndarray, dev: list[Sentence] | None, watch: Callable[[Progress], None]
+    ) -> Result:
+        """Find the weights: first on parts of the corpus, which goes a long way for little, then on all of it."""
+        from tagger.likelihood import Layout, Likelihood
+        from tagger.optimize import minimise
+
+        threads = self.threads or available_cores()
+        layout = Layout(corpus, counts)
+        likelihood = Likelihood(corpus, layout, self.l2, threads)
+        begin = time.perf_counter()
+        done = 0  # iterations before the present run
+
+        def tell(iteration: int, loss: float | None, weights: np.ndarray) -> None:
+            accuracy_now = None
+            if dev is not None and (done + iteration) % DEV_EVERY == 0:
+                self.set_weights(*layout.split(weights))
+                accuracy_now = accuracy(dev, self.predict(dev))
+            watch(Progress(done + iteration, loss, time.perf_counter() - begin, accuracy_now))
+
+        # A weight's curvature grows with its count, slower than in proportion: the exponent was found by trial.
+        scale = (layout.counts + max(2 * self.l2, 1.0)) ** -0.25
+        weights = np.zeros(layout.size)
+        evaluations = 0
+        for every, iterations in WARM_UP:
+            chosen = np.arange(every // 2, len(corpus.lengths), every)
+            if corpus.lengths[chosen].sum() < WARM_UP_TOKENS:
+                continue
+            part = Likelihood(corpus, layout, self.l2, threads, chosen=chosen)
+            limit = min(iterations, self.max_iterations - done)
+            found = minimise(part, weights, scale, limit, watch=lambda i, loss, x: tell(i, None, x))
+            weights, done, evaluations = found.x, done + found.iterations, evaluations + found.evaluations
+        first_step = None
+        if done:  # near the goal, the true curvature is known better
+            scale = likelihood.curvature(weights) ** -0.45
+            first_step = FIRST_STEP
+        found = minimise(
+            likelihood, weights, scale, self.max_iterations - done, self.tolerance, watch=tell, first_step=first_step
+        )
+        self.set_weights(*layout.split(found.x))
+        iterations, evaluations = done + found.iterations, evaluations + found.evaluations
+        return replace(found, iterations=iterations, evaluations=evaluations)
 
     def stored_settings(self) -> dict[str, Any]:
         settings = self.get_params()

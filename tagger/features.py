@@ -109,8 +109,9 @@ def join(ids: list[np.ndarray], radix: int) -> np.ndarray:
 
 def learn_features(
     templates: list[Template], windows: Windows, tags: np.ndarray, K: int, min_count: int = 1
-) -> tuple[Features, np.ndarray]:
-    """The features of a corpus that occur `min_count` times, and how often each parameter's pair was seen (P,)."""
+) -> tuple[Features, np.ndarray, dict[str, np.ndarray]]:
+    """The features of a corpus that occur `min_count` times, how often each parameter's pair was seen (P,), and what
+    `Features.values` says of the distinct words."""
     functions = {part.function: function_of(part) for template in templates for part in template.parts}
     pool = Vocabulary()
     numbers = {
@@ -144,7 +145,7 @@ def learn_features(
         param_counts.append(found[2])
         features += len(found[0])
     rows = Rows.of(np.concatenate(cells), features, K)
-    return Features(templates, strings, keys, rows), np.concatenate(param_counts)
+    return Features(templates, strings, keys, rows), np.concatenate(param_counts), values
 
 
 def word_tags(words: np.ndarray, tags: np.ndarray, K: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

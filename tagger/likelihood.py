@@ -32,6 +32,7 @@ from tagger.pack import Pack, batches
 from tagger.rows import ranges
 from tagger.windows import Windows
 
+MARKS = 2  # the words before and after a sentence, numbered behind all others
 NARROW = 0.25  # a template of several words is narrow if its tokens have fewer than this share of all tags
 
 
@@ -88,58 +89,32 @@ class PackLoss:
     narrow: np.ndarray  # of the pack's narrow features
 
 
-class Likelihood:
-    """Calling it with weights gives the loss and its gradient.
+@dataclass(frozen=True)
+class Corpus:
+    """A tagged corpus as numbers."""
 
-    The weights are laid out as: the parameters of the features, one for each tag bigram seen, K start scores, K end
-    scores.
-    """
+    features: Features
+    values: dict[str, np.ndarray]  # of the functions at the distinct words
+    windows: Windows
+    lengths: np.ndarray  # (sentences,)
+    tags: np.ndarray  # (N,) gold
+    K: int
 
-    def __init__(
-        self,
-        features: Features,
-        windows: Windows,
-        lengths: np.ndarray,
-        tags: np.ndarray,
-        K: int,
-        l2: float,
-        threads: int = 1,
-        dtype: Any = np.float32,
-    ) -> None:
-        self.K, self.l2, self.dtype = K, l2, np.dtype(dtype)
-        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        groups = batches(lengths)
-        self.packs = [Pack.of(lengths[group]) for group in groups]
-        begins = np.cumsum(lengths) - lengths
-        order = [
-            corpus_tokens(pack, begins[group], lengths[group]) for pack, group in zip(self.packs, groups, strict=True)
-        ]
-        ends = np.cumsum([len(tokens) for tokens in order]).tolist()
-        self.rows = [slice(end - len(tokens), end) for end, tokens in zip(ends, order, strict=True)]
-        self.tags = tags[np.concatenate(order)]  # (N,) gold tags, in the order of the packs
-        self.residual = np.empty((len(self.tags), K), self.dtype)
-        self.seen, self.seen_counts = np.unique(self.bigrams(), return_counts=True)  # previous · K + next
-        self.features_end = len(features.rows.tags)
-        self.size = self.features_end + len(self.seen) + 2 * K
-        windows = Windows(windows.words, windows.places[np.concatenate(order)], windows.around)
-        self.tables, self.narrow = Builder(features, windows, K, self.dtype, self.rows).build()
 
-    def bigrams(self) -> np.ndarray:
-        """previous · K + next of every step in the corpus."""
-        steps = [self.steps(i) for i in range(len(self.packs))]
-        return np.concatenate([np.empty(0, np.int64), *steps])
+class Layout:
+    """Where each weight lives: first those of the features, then one for each tag bigram seen, K starts, K ends."""
 
-    def steps(self, i: int) -> np.ndarray:
-        """previous · K + next of every step in pack i."""
-        pack, tags = self.packs[i], self.tags[self.rows[i]]
-        return np.asarray(tags[pack.before] * self.K + tags[len(pack.last) :])
-
-    def counts(self, feature_counts: np.ndarray) -> np.ndarray:
-        """How often each parameter's event was seen, in the layout of the weights."""
-        firsts = [self.tags[rows][: len(pack.last)] for pack, rows in zip(self.packs, self.rows, strict=True)]
-        lasts = [self.tags[rows][pack.last] for pack, rows in zip(self.packs, self.rows, strict=True)]
-        ends = [np.bincount(np.concatenate(tags), minlength=self.K) for tags in (firsts, lasts)]
-        return np.concatenate([feature_counts, self.seen_counts, *ends]).astype(np.float64)
+    def __init__(self, corpus: Corpus, feature_counts: np.ndarray) -> None:
+        self.K, self.features_end = corpus.K, len(feature_counts)
+        ends = np.cumsum(corpus.lengths)
+        inner = np.ones(len(corpus.tags), bool)
+        inner[ends - corpus.lengths] = False  # a first token has no token before it
+        bigrams = (corpus.tags[:-1] * self.K + corpus.tags[1:])[inner[1:]]
+        self.seen, counts = np.unique(bigrams, return_counts=True)  # previous · K + next
+        firsts, lasts = corpus.tags[ends - corpus.lengths], corpus.tags[ends - 1]
+        chain_counts = [counts, *(np.bincount(tags, minlength=self.K) for tags in (firsts, lasts))]
+        self.counts = np.concatenate([feature_counts, *chain_counts]).astype(np.float64)  # how often each was seen
+        self.size = len(self.counts)
 
     def split(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The weights of the features, and start (K,), transitions (K, K), end (K,)."""
@@ -148,8 +123,46 @@ class Likelihood:
         transitions[self.seen] = steps
         return w, start, transitions.reshape(self.K, self.K), end
 
+
+class Likelihood:
+    """Calling it with weights gives the loss and its gradient.
+
+    With `chosen` sentences only, it estimates them for the whole corpus: the sum over the sentences is scaled up.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        layout: Layout,
+        l2: float,
+        threads: int = 1,
+        dtype: Any = np.float32,
+        chosen: np.ndarray | None = None,
+    ) -> None:
+        self.K, self.layout, self.l2, self.dtype = corpus.K, layout, l2, np.dtype(dtype)
+        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        chosen = np.arange(len(corpus.lengths)) if chosen is None else chosen
+        groups = [chosen[group] for group in batches(corpus.lengths[chosen])]
+        self.packs = [Pack.of(corpus.lengths[group]) for group in groups]
+        begins = np.cumsum(corpus.lengths) - corpus.lengths
+        tokens = [corpus_tokens(pack, begins[group]) for pack, group in zip(self.packs, groups, strict=True)]
+        ends = np.cumsum([len(rows) for rows in tokens]).tolist()
+        self.rows = [slice(end - len(rows), end) for end, rows in zip(ends, tokens, strict=True)]
+        order = np.concatenate(tokens)  # of the packs' rows, in the corpus
+        self.scale = len(corpus.tags) / len(order)
+        self.tags = corpus.tags[order]
+        self.residual = np.empty((len(order), self.K), self.dtype)
+        windows = Windows(corpus.windows.words, corpus.windows.places[order], corpus.windows.around)
+        builder = Builder(corpus.features, corpus.values, windows, self.K, self.dtype, self.rows)
+        self.tables, self.narrow = builder.build()
+
+    def steps(self, i: int) -> np.ndarray:
+        """previous · K + next of every step in pack i."""
+        pack, tags = self.packs[i], self.tags[self.rows[i]]
+        return np.asarray(tags[pack.before] * self.K + tags[len(pack.last) :])
+
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        w, *chain_scores = self.split(weights)
+        w, *chain_scores = self.layout.split(weights)
         w = w.astype(self.dtype)
         tables = self.map(lambda table: table.cells.scores(w, self.K), self.tables)
 
@@ -157,17 +170,36 @@ class Likelihood:
             return self.pack_loss(i, self.emissions(i, w, tables), *chain_scores)
 
         packs = self.map(one_pack, range(len(self.packs)))
-        gradient = 2 * self.l2 * weights
-        for table, found in zip(
-            self.tables, self.map(lambda table: table.gradient(self.residual), self.tables), strict=True
-        ):
+        gradient = np.zeros(self.layout.size)
+        by_table = self.map(lambda table: table.gradient(self.residual), self.tables)
+        for table, found in zip(self.tables, by_table, strict=True):
             gradient[table.cells.params] += found
         for narrow, pack in zip(self.narrow, packs, strict=True):
             gradient[narrow.params] += pack.narrow
-        steps = sum(pack.transitions for pack in packs).ravel()[self.seen]
+        steps = sum(pack.transitions for pack in packs).ravel()[self.layout.seen]
         ends = [sum(pack.starts for pack in packs), sum(pack.ends for pack in packs)]
-        gradient[self.features_end :] += np.concatenate([steps, *ends])
-        return float(sum(pack.loss for pack in packs) + self.l2 * (weights @ weights)), gradient
+        gradient[self.layout.features_end :] = np.concatenate([steps, *ends])
+        gradient *= self.scale
+        gradient += 2 * self.l2 * weights
+        loss = self.scale * sum(pack.loss for pack in packs) + self.l2 * (weights @ weights)
+        return float(loss), gradient
+
+    def curvature(self, weights: np.ndarray) -> np.ndarray:
+        """About the diagonal of the second derivative: Σ p · (1 - p) over the places where each weight counts.
+
+        That is exact if tokens were independent. Of the chain's own weights a tenth of their count is taken.
+        """
+        self(weights)
+        sure = np.abs(self.residual)  # p, or 1 - p where the tag is the true one
+        sure *= 1 - sure
+        found = 0.1 * self.layout.counts
+        found[: self.layout.features_end] = 0.0
+        by_table = self.map(lambda table: table.gradient(sure), self.tables)
+        for table, sums in zip(self.tables, by_table, strict=True):
+            found[table.cells.params] += self.scale * sums
+        for narrow, rows in zip(self.narrow, self.rows, strict=True):
+            found[narrow.params] += self.scale * narrow.gradient(sure[rows])
+        return found + 2 * self.l2
 
     def emissions(self, i: int, w: np.ndarray, tables: list[np.ndarray]) -> np.ndarray:
         """(n, K) the scores of the tags at the tokens of pack i."""
@@ -200,18 +232,26 @@ class Likelihood:
         return list(self.pool.map(function, items) if self.pool else map(function, items))
 
 
-def corpus_tokens(pack: Pack, begins: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """(n,) each row's token as a number in the whole corpus; `begins` of the pack's sentences there."""
-    shifts = begins - (np.cumsum(lengths) - lengths)
-    return np.asarray(pack.tokens + shifts[pack.order][pack.ranks])
+def corpus_tokens(pack: Pack, begins: np.ndarray) -> np.ndarray:
+    """(n,) each row's token as a number in the whole corpus, where its sentences begin at `begins`."""
+    steps = np.repeat(np.arange(len(pack.sizes)), pack.sizes)
+    return np.asarray(begins[pack.order][pack.ranks] + steps)
 
 
 class Builder:
     """Turns templates into tables and narrow cells, for tokens in the order of the packs."""
 
-    def __init__(self, features: Features, windows: Windows, K: int, dtype: np.dtype, packs: list[slice]) -> None:
-        self.features, self.windows, self.K, self.dtype, self.packs = features, windows, K, dtype, packs
-        self.values = features.values(windows.words)
+    def __init__(
+        self,
+        features: Features,
+        values: dict[str, np.ndarray],
+        windows: Windows,
+        K: int,
+        dtype: np.dtype,
+        packs: list[slice],
+    ) -> None:
+        self.features, self.values, self.windows = features, values, windows
+        self.K, self.dtype, self.packs = K, dtype, packs
 
     def build(self) -> tuple[list[Table], list[Cells]]:
         """The tables, and for each pack the cells of its narrow features."""
@@ -234,11 +274,13 @@ class Builder:
 
     def word_table(self, offset: int) -> Table:
         """All templates that look at the one word at that offset."""
+        words = self.windows.at(offset)
+        present = np.flatnonzero(np.bincount(words, minlength=len(self.windows.words) + MARKS))
+        index = np.empty(len(self.windows.words) + MARKS, np.int32)
+        index[present] = np.arange(len(present))
         own = [t for t, template in enumerate(self.features.templates) if template.offset == offset]
-        keys = [word_keys(self.features.templates[t], self.values, self.features.radix) for t in own]
-        return self.table(
-            self.windows.at(offset), [self.features.ids(t, key) for t, key in zip(own, keys, strict=True)]
-        )
+        keys = [word_keys(self.features.templates[t], self.values, self.features.radix)[present] for t in own]
+        return self.table(index[words], [self.features.ids(t, key) for t, key in zip(own, keys, strict=True)])
 
     def template_table(self, t: int, ids: np.ndarray) -> Table:
         """A row for each feature of the template, and one more for tokens that have none of them."""

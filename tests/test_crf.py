@@ -31,22 +31,18 @@ def test_the_watcher_sees_the_loss_fall_and_the_dev_set():
 
 def test_the_gradient_is_zero_where_training_ends():
     """Fully converged, nothing improves the loss: a small push in any direction raises it."""
-    from tagger.features import learn_features
-    from tagger.likelihood import Likelihood
+    from tagger.likelihood import Layout, Likelihood
     from tagger.model import training_data
     from tagger.optimize import minimise
-    from tagger.template import margin, parse_templates, template_text
-    from tagger.windows import Windows
 
-    sentences, names, tags = training_data(CORPUS, None)
-    templates = parse_templates(template_text("comparison"))
-    windows = Windows.of([s.words for s in sentences], margin(templates))
-    features, counts = learn_features(templates, windows, tags, len(names))
-    lengths = np.array([len(s) for s in sentences])
-    loss = Likelihood(features, windows, lengths, tags, len(names), 1.0, dtype=np.float64)
-    found = minimise(loss, np.zeros(loss.size), (loss.counts(counts) + 2) ** -0.25, 500, 0.0)
+    model = CRFTagger(features="comparison")
+    sentences, model.classes_, tags = training_data(CORPUS, None)
+    corpus, counts = model.encode(sentences, tags)
+    layout = Layout(corpus, counts)
+    loss = Likelihood(corpus, layout, 1.0, dtype=np.float64)
+    found = minimise(loss, np.zeros(layout.size), (layout.counts + 2) ** -0.25, 500)
     assert np.abs(loss(found.x)[1]).max() < 1e-4
-    direction = np.random.default_rng(0).normal(size=loss.size)
+    direction = np.random.default_rng(0).normal(size=layout.size)
     assert loss(found.x + 1e-2 * direction)[0] > found.loss < loss(found.x - 1e-2 * direction)[0]
 
 
@@ -97,7 +93,7 @@ def test_settings_that_make_no_sense_are_refused(settings):
 
 
 def test_an_infinite_loss_is_no_model(monkeypatch):
-    monkeypatch.setattr("tagger.likelihood.Likelihood.__call__", lambda self, w: (np.inf, np.zeros(self.size)))
+    monkeypatch.setattr("tagger.likelihood.Likelihood.__call__", lambda self, w: (np.inf, np.zeros(self.layout.size)))
     with pytest.raises(TrainingError, match="loss became inf"):
         CRFTagger().fit(CORPUS)
 

@@ -82,7 +82,8 @@ def learned(sentences, text, min_count=1):
     words = [[token.rsplit("/", 1)[0] for token in sentence.split()] for sentence in sentences]
     tags = np.array([int(token.rsplit("/", 1)[1]) for sentence in sentences for token in sentence.split()])
     windows = Windows.of(words, margin(templates))
-    return *learn_features(templates, windows, tags, int(tags.max()) + 1, min_count), windows
+    features, counts, _ = learn_features(templates, windows, tags, int(tags.max()) + 1, min_count)
+    return features, counts, windows
 
 
 def test_features_and_counts_equal_those_of_plain_dictionaries():

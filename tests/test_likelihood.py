@@ -8,7 +8,7 @@ import pytest
 
 from tagger import likelihood as likelihood_module
 from tagger.features import learn_features
-from tagger.likelihood import Likelihood
+from tagger.likelihood import Corpus, Layout, Likelihood
 from tagger.template import describe, margin, parse_templates
 from tagger.windows import Windows
 
@@ -35,18 +35,19 @@ TAGS = sorted({tag for _, tags in SENTENCES for tag in tags.split()})
 K = len(TAGS)
 
 
-def encoded(min_count=1):
+def encoded():
     templates = parse_templates(TEMPLATE)
     words = [text.split() for text, _ in SENTENCES]
     tags = np.array([TAGS.index(tag) for _, text in SENTENCES for tag in text.split()])
     windows = Windows.of(words, margin(templates))
-    features, counts = learn_features(templates, windows, tags, K, min_count)
-    return features, windows, np.array(list(map(len, words))), tags, counts
+    features, counts, values = learn_features(templates, windows, tags, K)
+    corpus = Corpus(features, values, windows, np.array(list(map(len, words))), tags, K)
+    return corpus, Layout(corpus, counts)
 
 
-def build(l2=0.3, threads=1, dtype=np.float64):
-    features, windows, lengths, tags, _ = encoded()
-    return Likelihood(features, windows, lengths, tags, K, l2, threads, dtype)
+def build(l2=0.3, threads=1, dtype=np.float64, chosen=None):
+    corpus, layout = encoded()
+    return Likelihood(corpus, layout, l2, threads, dtype, chosen)
 
 
 def random_weights(size, scale=1.0):
@@ -55,8 +56,8 @@ def random_weights(size, scale=1.0):
 
 def by_definition(loss, weights, l2):
     """-Σ log p + l2·‖w‖² from the features as text, summed over all paths."""
-    features = encoded()[0]
-    w, start, transitions, end = loss.split(weights)
+    features = encoded()[0].features
+    w, start, transitions, end = loss.layout.split(weights)
     total = l2 * (weights @ weights)
     table = weight_table(features, w)
     for text, tags in SENTENCES:
@@ -88,14 +89,14 @@ def weight_table(features, w):
 
 def test_the_loss_is_what_the_definition_says():
     loss = build()
-    weights = random_weights(loss.size)
+    weights = random_weights(loss.layout.size)
     assert loss(weights)[0] == pytest.approx(by_definition(loss, weights, 0.3), rel=1e-12)
 
 
 def test_with_zero_weights_every_path_is_equally_likely():
     loss = build()
     tokens = sum(len(tags.split()) for _, tags in SENTENCES)
-    assert loss(np.zeros(loss.size))[0] == pytest.approx(tokens * log(K), rel=1e-12)
+    assert loss(np.zeros(loss.layout.size))[0] == pytest.approx(tokens * log(K), rel=1e-12)
 
 
 @pytest.mark.parametrize("narrow", [0.0, 0.25, 10.0])
@@ -103,10 +104,10 @@ def test_the_gradient_of_every_parameter_equals_central_differences(monkeypatch,
     monkeypatch.setattr(likelihood_module, "NARROW", narrow)
     loss = build()
     assert (len(loss.narrow[0].params) > 0) == (narrow > 0.0)
-    weights = random_weights(loss.size)
+    weights = random_weights(loss.layout.size)
     _, gradient = loss(weights)
     step = 1e-5
-    for i in range(loss.size):
+    for i in range(loss.layout.size):
         up, down = weights.copy(), weights.copy()
         up[i] += step
         down[i] -= step
@@ -118,21 +119,21 @@ def test_cells_and_tables_agree(monkeypatch):
     for narrow in (0.0, 10.0):
         monkeypatch.setattr(likelihood_module, "NARROW", narrow)
         loss = build()
-        results.append(loss(random_weights(loss.size)))
+        results.append(loss(random_weights(loss.layout.size)))
     assert results[0][0] == pytest.approx(results[1][0], rel=1e-13)
     np.testing.assert_allclose(results[0][1], results[1][1], atol=1e-12)
 
 
 def test_threads_change_no_bit(monkeypatch):
     monkeypatch.setattr(likelihood_module, "batches", lambda lengths: [np.array([i]) for i in range(len(lengths))])
-    results = [build(threads=threads)(random_weights(build().size)) for threads in (1, 2, 3)]
+    results = [build(threads=threads)(random_weights(build().layout.size)) for threads in (1, 2, 3)]
     for loss, gradient in results[1:]:
         assert loss == results[0][0]
         np.testing.assert_array_equal(gradient, results[0][1])
 
 
 def test_float32_is_close_to_float64():
-    weights = random_weights(build().size)
+    weights = random_weights(build().layout.size)
     (a, da), (b, db) = build(dtype=np.float32)(weights), build()(weights)
     assert a == pytest.approx(b, rel=1e-5)
     np.testing.assert_allclose(da, db, atol=1e-5)
@@ -142,23 +143,42 @@ def test_packs_change_nothing(monkeypatch):
     whole = build()
     monkeypatch.setattr(likelihood_module, "batches", lambda lengths: [np.array([i]) for i in range(len(lengths))])
     single = build()
-    weights = random_weights(whole.size)
+    weights = random_weights(whole.layout.size)
     assert len(single.packs) == len(SENTENCES)
     assert whole(weights)[0] == pytest.approx(single(weights)[0], rel=1e-13)
     np.testing.assert_allclose(whole(weights)[1], single(weights)[1], atol=1e-12)
 
 
 def test_counts_follow_the_layout_of_the_weights():
-    features, windows, lengths, tags, feature_counts = encoded()
-    loss = Likelihood(features, windows, lengths, tags, K, 1.0)
-    counts = loss.counts(feature_counts)
-    w, start, transitions, end = loss.split(counts)
-    assert len(counts) == loss.size
+    corpus, layout = encoded()
+    w, start, transitions, end = layout.split(layout.counts)
     assert transitions[TAGS.index("D"), TAGS.index("N")] == 4
     assert start[TAGS.index("D")] == 3 and end[TAGS.index("N")] == 3
     assert start.sum() == end.sum() == len(SENTENCES)
-    the_word = weight_table(features, w)
-    assert the_word[("lower[-1]=the", TAGS.index("N"))] == 3
-    assert the_word[("lower[-1]=<before>", TAGS.index("D"))] == 3
-    assert the_word[("lower[-1]=the & lower[0]=dog & lower[1]=barks", TAGS.index("N"))] == 1
-    assert the_word[("lower[-1]=a & lower[0]=dog & lower[1]=<after>", TAGS.index("N"))] == 1
+    table = weight_table(corpus.features, w)
+    assert table[("lower[-1]=the", TAGS.index("N"))] == 3
+    assert table[("lower[-1]=<before>", TAGS.index("D"))] == 3
+    assert table[("lower[-1]=the & lower[0]=dog & lower[1]=barks", TAGS.index("N"))] == 1
+    assert table[("lower[-1]=a & lower[0]=dog & lower[1]=<after>", TAGS.index("N"))] == 1
+
+
+def test_parts_of_the_corpus_add_up_to_the_whole():
+    """Without the penalty, the loss is the mean of the estimates from parts, weighted by their tokens."""
+    weights = random_weights(build().layout.size)
+    parts = [build(l2=0.0, chosen=np.array(chosen)) for chosen in ([0, 3], [1, 2, 4])]
+    loss, gradient = build(l2=0.0)(weights)
+    assert sum(part(weights)[0] / part.scale for part in parts) == pytest.approx(loss, rel=1e-12)
+    np.testing.assert_allclose(sum(part(weights)[1] / part.scale for part in parts), gradient, atol=1e-12)
+
+
+def test_curvature_is_the_diagonal_of_the_second_derivative_for_single_tokens():
+    """Without neighbours nothing but p · (1 - p) bends the loss."""
+    corpus, layout = encoded()
+    alone = Likelihood(corpus, layout, 0.3, dtype=np.float64, chosen=np.array([3]))
+    weights = random_weights(layout.size)
+    found, step = alone.curvature(weights), 1e-4
+    for i in range(layout.features_end):
+        up, down = weights.copy(), weights.copy()
+        up[i] += step
+        down[i] -= step
+        assert found[i] == pytest.approx((alone(up)[1][i] - alone(down)[1][i]) / (2 * step), abs=1e-6)

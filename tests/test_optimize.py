@@ -29,7 +29,8 @@ def test_the_right_scale_saves_iterations():
 
 def test_the_watcher_sees_every_iteration_with_falling_loss():
     seen = []
-    found = minimise(bowl, np.zeros(2), np.ones(2), 4, 0.0, lambda i, loss, x: seen.append((i, loss, bowl(x)[0])))
+    watch = lambda i, loss, x: seen.append((i, loss, bowl(x)[0]))  # noqa: E731
+    found = minimise(bowl, np.zeros(2), np.ones(2), 4, watch=watch)
     assert [i for i, _, _ in seen] == [1, 2, 3, 4] and found.iterations == 4
     assert all(loss == pytest.approx(again, rel=1e-12) for _, loss, again in seen)
     assert all(a[1] >= b[1] for a, b in pairwise(seen))
@@ -45,3 +46,46 @@ def test_stops_when_the_loss_hardly_falls():
 
     found = minimise(slow, np.ones(20), np.ones(20), 500, tolerance=0.5)
     assert found.iterations == 11 and "less than 0.5 of itself" in found.reason
+
+
+def test_the_watcher_may_end_it():
+    found = minimise(bowl, np.zeros(2), np.ones(2), 50, watch=lambda i, loss, x: "enough" if i == 3 else None)
+    assert (found.iterations, found.reason) == (3, "enough")
+
+
+def lasso(n=30, seed=0):
+    """½‖Mx - b‖², whose minimum with an L1 penalty is checked by its optimality conditions."""
+    random = np.random.default_rng(seed)
+    M, b = random.normal(size=(40, n)), random.normal(size=40)
+    return lambda x: (float(0.5 * (M @ x - b) @ (M @ x - b)), M.T @ (M @ x - b))
+
+
+@pytest.mark.parametrize("l1", [0.5, 3.0, 10.0])
+@pytest.mark.parametrize("stretch", [1.0, 7.0])
+def test_l1_ends_where_the_optimality_conditions_hold(l1, stretch):
+    function = lasso()
+    scale = np.linspace(1, stretch, 30)
+    found = minimise(function, np.zeros(30), scale, 2000, l1=l1)
+    _, gradient = function(found.x)
+    zero = found.x == 0
+    assert zero.any() and (np.abs(gradient[zero]) <= l1 + 1e-4).all()
+    np.testing.assert_allclose(gradient[~zero], -l1 * np.sign(found.x[~zero]), atol=1e-4)
+    assert found.loss == pytest.approx(function(found.x)[0] + l1 * np.abs(found.x).sum(), rel=1e-12)
+
+
+def test_a_large_l1_leaves_nothing():
+    found = minimise(lasso(), np.zeros(30), np.ones(30), 100, l1=1e6)
+    assert not found.x.any() and found.reason == "the gradient is zero"
+
+
+def test_l1_from_a_distant_start_comes_to_the_same_end():
+    function = lasso()
+    near = minimise(function, np.zeros(30), np.ones(30), 2000, l1=3.0)
+    far = minimise(function, np.full(30, 5.0), np.ones(30), 2000, l1=3.0)
+    np.testing.assert_allclose(near.x, far.x, atol=1e-4)
+
+
+def test_a_function_that_lies_is_given_up():
+    """The gradient points uphill: no step brings what it promises."""
+    found = minimise(lambda x: (float(x @ x), -2 * x), np.ones(3), np.ones(3), 50)
+    assert found.iterations == 0 and "no lower loss" in found.reason

@@ -87,7 +87,7 @@ def watching(max_iterations: int, log: str | None, quiet: bool) -> Iterator[Call
 
 
 def advance(bar: Any, progress: Progress) -> None:
-    shown = {"loss": f"{progress.loss:,.0f}"}
+    shown = {"loss": "warming up" if progress.loss is None else f"{progress.loss:,.0f}"}
     if progress.dev_accuracy is not None:
         bar.dev = f"{100 * progress.dev_accuracy:.2f} %"
     if hasattr(bar, "dev"):
