@@ -61,12 +61,12 @@ class Archive:
         return ModelError(f"{self.name}: not a usable model: {message}")
 
 
-def write_archive(stream: IO[bytes], arrays: Arrays) -> None:
-    """A compressed .npz with the same bytes every time: no clock, and never pickle."""
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as members:
+def write_archive(stream: IO[bytes], arrays: Arrays, compressed: bool = True) -> None:
+    """An .npz with the same bytes every time: no clock, and never pickle."""
+    with zipfile.ZipFile(stream, "w") as members:
         for name, array in arrays.items():
             member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980
-            member.compress_type = zipfile.ZIP_DEFLATED
+            member.compress_type = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
             with members.open(member, "w", force_zip64=True) as out:
                 np.lib.format.write_array(out, array, allow_pickle=False)
 

@@ -7,9 +7,7 @@ are weights themselves. A feature or tag bigram never seen in training has weigh
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +15,7 @@ import numpy as np
 
 from tagger.archive import Archive, Arrays
 from tagger.chain import Chain
+from tagger.checkpoint import Checkpoint, fingerprint
 from tagger.emissions import Emissions
 from tagger.errors import TemplateError, TrainingError
 from tagger.features import Features, learn_features
@@ -27,32 +26,18 @@ from tagger.model import Scorer, Tagger, Words, tagged, training_data
 from tagger.pack import Pack
 from tagger.sentence import Sentence
 from tagger.template import margin, parse_templates, template_text
+from tagger.trainer import Trainer, Watch
 from tagger.windows import Windows
 
 if TYPE_CHECKING:
     from tagger.likelihood import Corpus
-    from tagger.optimize import Result
-
-DEV_EVERY = 10  # iterations between two looks at the dev set
-WARM_UP = ((20, 20), (5, 15))  # iterations on every twentieth sentence, then on every fifth
-WARM_UP_TOKENS = 5000  # parts smaller than this teach nothing
-FIRST_STEP = 0.1
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What training tells its watcher after an iteration; `seconds` count from the end of encoding."""
-
-    iteration: int
-    loss: float | None  # of the whole corpus; None while warming up on a part of it
-    seconds: float
-    dev_accuracy: float | None
 
 
 class CRFTagger(Tagger):
-    """Settings: `features` names a shipped template or a file; the penalty is `l2 · ‖w‖²`; features seen fewer than
-    `min_count` times are left out; training stops after `max_iterations`, or when the loss falls by less than
-    `tolerance` of itself in ten iterations; `threads` 0 means all cores.
+    """Settings: `features` names a shipped template or a file; the penalty is `l2 · ‖w‖² + l1 · ‖w‖₁`; features seen
+    fewer than `min_count` times are left out; training stops after `max_iterations`, when the loss falls by less than
+    `tolerance` of itself in ten iterations, or when a dev set has not got better in `patience` scorings; `threads` 0
+    means all cores.
     """
 
     kind = "crf"
@@ -67,16 +52,20 @@ class CRFTagger(Tagger):
         *,
         features: str = "default",
         l2: float = 0.25,
+        l1: float = 0.0,
         max_iterations: int = 200,
         tolerance: float = 1e-3,
         min_count: int = 1,
+        patience: int = 10,
         threads: int = 0,
     ) -> None:
         self.features = features
         self.l2 = l2
+        self.l1 = l1
         self.max_iterations = max_iterations
         self.tolerance = tolerance
         self.min_count = min_count
+        self.patience = patience
         self.threads = threads
 
     def fit(
@@ -85,19 +74,47 @@ class CRFTagger(Tagger):
         y: Sequence[Sequence[str]] | None = None,
         X_dev: Sequence[Any] | None = None,
         y_dev: Sequence[Sequence[str]] | None = None,
-        watch: Callable[[Progress], None] = lambda progress: None,
+        watch: Watch = lambda progress: None,
+        checkpoint: Checkpoint | None = None,
     ) -> CRFTagger:
-        """Learn from tagged sentences; `watch` is told of every iteration."""
+        """Learn from tagged sentences; of all weights tried, the best on a dev set are kept.
+
+        `watch` is told of every iteration and may answer with a reason to stop. With a `checkpoint`, what has been
+        reached is saved now and then; the file is removed when training completes.
+        """
         from threadpoolctl import threadpool_limits
+
+        from tagger.likelihood import Layout
 
         self.check_settings()
         sentences, self.classes_, tags = training_data(X, y)
         dev = None if X_dev is None else tagged(X_dev, y_dev)
         corpus, counts = self.encode(sentences, tags)
+        layout = Layout(corpus, counts)
+
+        def dev_score(weights: np.ndarray) -> float:
+            self.set_weights(*layout.split(weights))
+            return accuracy(dev or [], self.predict(dev or [])) or 0.0
+
         with threadpool_limits(limits=1, user_api="blas"):
-            found = self.optimise(corpus, counts, dev, watch)
+            found, state = Trainer(
+                corpus=corpus,
+                layout=layout,
+                l2=self.l2,
+                l1=self.l1,
+                max_iterations=self.max_iterations,
+                tolerance=self.tolerance,
+                patience=self.patience,
+                threads=self.threads or available_cores(),
+                dev_score=dev_score if dev else None,
+                watch=watch,
+                checkpoint=checkpoint,
+                prints=self.prints(sentences) if checkpoint else {},
+            ).train()
         if not np.isfinite(found.loss):
             raise TrainingError(f"the loss became {found.loss}: no model; try another --l2 (it was {self.l2})")
+        self.set_weights(*layout.split(state.best_weights if dev else found.x))
+        self.drop_zeros()
         self.summary_ = {
             "sentences": len(sentences),
             "tokens": len(tags),
@@ -107,7 +124,27 @@ class CRFTagger(Tagger):
             "loss": found.loss,
             "stopped": found.reason,
         }
+        if dev:
+            self.summary_ |= {"dev_accuracy": state.best_accuracy, "best_iteration": state.best_iteration}
+        if checkpoint:
+            checkpoint.remove()
         return self
+
+    def prints(self, sentences: list[Sentence]) -> dict[str, str]:
+        """Fingerprints of what a checkpoint belongs to."""
+        return {
+            "corpus": fingerprint((sentence.words, sentence.tags) for sentence in sentences),
+            "template": fingerprint([self.template_, self.min_count]),
+            "tag set": fingerprint(self.classes_),
+            "penalty": fingerprint([self.l1, self.l2]),
+        }
+
+    def drop_zeros(self) -> None:
+        """Leave out the parameters that an L1 penalty has brought to zero, and features that have none left."""
+        keep = self.weights_ != 0
+        if not keep.all():
+            self.features_ = self.features_.restricted(keep)
+            self.weights_ = self.weights_[keep]
 
     def encode(self, sentences: list[Sentence], tags: np.ndarray) -> tuple[Corpus, np.ndarray]:
         """The corpus as numbers, and how often each parameter of a feature was seen."""
@@ -122,59 +159,16 @@ class CRFTagger(Tagger):
         self.features_, counts, values = learn_features(templates, windows, tags, K, self.min_count)
         return Corpus(self.features_, values, windows, lengths, tags, K), counts
 
-    def optimise(
-        self, corpus: Corpus, counts: np.ndarray, dev: list[Sentence] | None, watch: Callable[[Progress], None]
-    ) -> Result:
-        """Find the weights: first on parts of the corpus, which goes a long way for little, then on all of it."""
-        from tagger.likelihood import Layout, Likelihood
-        from tagger.optimize import minimise
-
-        threads = self.threads or available_cores()
-        layout = Layout(corpus, counts)
-        likelihood = Likelihood(corpus, layout, self.l2, threads)
-        begin = time.perf_counter()
-        done = 0  # iterations before the present run
-
-        def tell(iteration: int, loss: float | None, weights: np.ndarray) -> None:
-            accuracy_now = None
-            if dev is not None and (done + iteration) % DEV_EVERY == 0:
-                self.set_weights(*layout.split(weights))
-                accuracy_now = accuracy(dev, self.predict(dev))
-            watch(Progress(done + iteration, loss, time.perf_counter() - begin, accuracy_now))
-
-        # A weight's curvature grows with its count, slower than in proportion: the exponent was found by trial.
-        scale = (layout.counts + max(2 * self.l2, 1.0)) ** -0.25
-        weights = np.zeros(layout.size)
-        evaluations = 0
-        for every, iterations in WARM_UP:
-            chosen = np.arange(every // 2, len(corpus.lengths), every)
-            if corpus.lengths[chosen].sum() < WARM_UP_TOKENS:
-                continue
-            part = Likelihood(corpus, layout, self.l2, threads, chosen=chosen)
-            limit = min(iterations, self.max_iterations - done)
-            found = minimise(part, weights, scale, limit, watch=lambda i, loss, x: tell(i, None, x))
-            weights, done, evaluations = found.x, done + found.iterations, evaluations + found.evaluations
-        first_step = None
-        if done:  # near the goal, the true curvature is known better
-            scale = likelihood.curvature(weights) ** -0.45
-            first_step = FIRST_STEP
-        found = minimise(
-            likelihood, weights, scale, self.max_iterations - done, self.tolerance, watch=tell, first_step=first_step
-        )
-        self.set_weights(*layout.split(found.x))
-        iterations, evaluations = done + found.iterations, evaluations + found.evaluations
-        return replace(found, iterations=iterations, evaluations=evaluations)
-
     def stored_settings(self) -> dict[str, Any]:
         settings = self.get_params()
         del settings["threads"]  # changes the time, not the result
         return settings | {"features": Path(self.features).name}
 
     def check_settings(self) -> None:
-        if not (0 <= self.l2 < np.inf and self.tolerance >= 0):
-            raise TrainingError(f"l2 and tolerance are finite numbers from 0 up, got {self.l2} and {self.tolerance}")
-        if self.max_iterations < 1 or self.min_count < 1 or self.threads < 0:
-            raise TrainingError("max_iterations and min_count are at least 1, threads at least 0")
+        if not (0 <= self.l2 < np.inf and 0 <= self.l1 < np.inf and self.tolerance >= 0):
+            raise TrainingError(f"l1, l2 and tolerance start at 0, got {self.l1}, {self.l2} and {self.tolerance}")
+        if min(self.max_iterations, self.min_count, self.patience) < 1 or self.threads < 0:
+            raise TrainingError("max_iterations, min_count and patience are at least 1, threads at least 0")
 
     def set_weights(self, weights: np.ndarray, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> None:
         self.weights_ = weights.astype(np.float32)

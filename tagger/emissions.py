@@ -14,9 +14,7 @@ import numpy as np
 from tagger.cache import WordCache
 from tagger.features import Features, token_keys, word_keys
 from tagger.pack import Pack
-from tagger.windows import Windows
-
-MARKS = 2  # the places before and after a sentence come first in the cache
+from tagger.windows import MARKS, Windows
 
 
 class Emissions:
@@ -45,7 +43,7 @@ class Emissions:
         return E
 
     def score(self, words: Sequence[str]) -> dict[str, np.ndarray]:
-        """For the marks, then the words: the value of each function, and for each offset a row of scores (K,)."""
+        """For the two marks, then the words: the value of each function, and for each offset a row of scores (K,)."""
         features = self.features
         found = {name: np.roll(ids, MARKS) for name, ids in features.values(words).items()}
         rows = {}

@@ -23,8 +23,8 @@ from tagger.archive import Archive, Arrays, narrow
 from tagger.errors import TemplateError
 from tagger.rows import Rows
 from tagger.template import Template, function_of, margin
-from tagger.vocab import StringTable, Vocabulary
-from tagger.windows import Windows
+from tagger.vocab import StringTable, Vocabulary, encode
+from tagger.windows import MARKS, Windows
 
 
 class Features:
@@ -40,7 +40,7 @@ class Features:
         self.rows = rows
         self.bases = np.cumsum([0, *map(len, keys)])  # first feature of each template
         self.functions = {part.function: function_of(part) for t in templates for part in t.parts}
-        self.radix = len(strings) + 2
+        self.radix = len(strings) + MARKS
 
     @cached_property
     def margin(self) -> int:
@@ -73,6 +73,24 @@ class Features:
         place = np.minimum(np.searchsorted(own, keys), len(own) - 1)
         return np.where(own[place] == keys, self.bases[t] + place, -1)
 
+    def restricted(self, keep: np.ndarray) -> Features:
+        """Only the parameters that are True in `keep` (P,), the features that have any, and the strings those need."""
+        widths = np.bincount(self.rows.owners[keep], minlength=len(self.rows))
+        alive = widths > 0
+        keys = [own[alive[a:b]] for own, a, b in zip(self.keys, self.bases, self.bases[1:], strict=False)]
+        used = np.zeros(self.radix, bool)
+        for template, own in zip(self.templates, keys, strict=True):
+            for ids in split(own, self.radix, len(template.parts)):
+                used[ids] = True
+        strings = StringTable(*encode([self.strings[i] for i in np.flatnonzero(used[:-MARKS]).tolist()]))
+        place = np.cumsum(used) - used  # of each old id among those used; the marks come last in both
+        place[-MARKS:] = len(strings) + np.arange(MARKS)
+        joined = [
+            join([place[ids] for ids in split(own, self.radix, len(template.parts))], len(strings) + MARKS)
+            for template, own in zip(self.templates, keys, strict=True)
+        ]
+        return Features(self.templates, strings, joined, Rows(widths[alive], self.rows.tags[keep]))
+
     def arrays(self) -> Arrays:
         gaps = {f"keys.{t}": narrow(np.diff(keys, prepend=0)) for t, keys in enumerate(self.keys)}
         return self.strings.arrays("strings") | gaps | self.rows.arrays("features")
@@ -87,7 +105,7 @@ class Features:
 
 
 def with_marks(ids: np.ndarray, radix: int) -> np.ndarray:
-    return np.concatenate([ids, [radix - 2, radix - 1]])
+    return np.concatenate([ids, radix - MARKS + np.arange(MARKS)])
 
 
 def word_keys(template: Template, values: dict[str, np.ndarray], radix: int) -> np.ndarray:
@@ -107,6 +125,11 @@ def join(ids: list[np.ndarray], radix: int) -> np.ndarray:
     return key
 
 
+def split(keys: np.ndarray, radix: int, parts: int) -> list[np.ndarray]:
+    """The ids that keys were joined from."""
+    return [keys // radix ** (parts - 1 - i) % radix for i in range(parts)]
+
+
 def learn_features(
     templates: list[Template], windows: Windows, tags: np.ndarray, K: int, min_count: int = 1
 ) -> tuple[Features, np.ndarray, dict[str, np.ndarray]]:
@@ -120,7 +143,7 @@ def learn_features(
     }
     strings, ids = pool.freeze()
     ids = np.append(ids, -1)  # so that -1 stays -1
-    radix = len(strings) + 2
+    radix = len(strings) + MARKS
     for template in templates:
         if radix ** len(template.parts) >= 2**63:
             raise TemplateError(f"{template}: too many parts for {len(strings)} different strings")

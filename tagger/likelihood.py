@@ -30,9 +30,8 @@ from tagger.chain import Chain, forward_backward, path_scores
 from tagger.features import Features, token_keys, word_keys
 from tagger.pack import Pack, batches
 from tagger.rows import ranges
-from tagger.windows import Windows
+from tagger.windows import MARKS, Windows
 
-MARKS = 2  # the words before and after a sentence, numbered behind all others
 NARROW = 0.25  # a template of several words is narrow if its tokens have fewer than this share of all tags
 
 

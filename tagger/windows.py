@@ -13,6 +13,8 @@ import numpy as np
 
 from tagger.vocab import Vocabulary
 
+MARKS = 2  # the places before and after a sentence, numbered behind all words
+
 
 @dataclass(frozen=True)
 class Windows:

@@ -24,7 +24,7 @@ def test_the_watcher_sees_the_loss_fall_and_the_dev_set():
     assert losses == sorted(losses, reverse=True)
     assert [progress.iteration for progress in seen] == list(range(1, len(seen) + 1))
     dev = [progress.iteration for progress in seen if progress.dev_accuracy is not None]
-    assert dev == list(range(10, len(seen) + 1, 10)) and dev
+    assert dev == list(range(5, len(seen) + 1, 5)) and dev
     assert model.summary_["loss"] == pytest.approx(losses[-1])
     assert model.summary_["iterations"] == len(seen)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from tagger.checkpoint import Checkpoint
 from tagger.cli.options import (
     PATH,
     check_output,
@@ -17,7 +18,15 @@ from tagger.cli.options import (
     read_tagged,
     say,
 )
-from tagger.cli.training import Finite, check_model_output, closing_line, output_model_option, watching
+from tagger.cli.training import (
+    Finite,
+    Stop,
+    check_model_output,
+    closing_line,
+    course,
+    output_model_option,
+    watching,
+)
 from tagger.crf import CRFTagger
 from tagger.store import save_model
 
@@ -28,14 +37,17 @@ from tagger.store import save_model
         "tagger train-crf corpus.txt",
         "tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz",
         "tagger train-crf train.txt --features my-template.txt --l2 0.5",
+        "tagger train-crf train.txt --resume",
     ),
 )
 @click.argument("corpus", type=PATH)
 @output_model_option
 @corpus_options
-@click.option("--dev", metavar="FILE", type=PATH, help="A tagged corpus to watch the accuracy on.")
+@click.option("--dev", metavar="FILE", type=PATH, help="A tagged corpus: its best model is kept.")
+@click.option("--patience", type=click.IntRange(1), default=10, show_default=True, help="Scorings without a gain.")
 @features_option
 @click.option("--l2", type=Finite(0), default=0.25, show_default=True, help="Penalty l2·‖w‖² on the weights.")
+@click.option("--l1", type=Finite(0), default=0.0, show_default=True, help="Penalty l1·‖w‖₁: many weights become zero.")
 @click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Leave out rarer features.")
 @click.option("--max-iterations", type=click.IntRange(1), default=200, show_default=True, help="Stop after so many.")
 @click.option(
@@ -47,6 +59,9 @@ from tagger.store import save_model
 )
 @click.option("--threads", type=click.IntRange(0), default=0, help="Threads to use.  [default: all cores]")
 @click.option("--log", metavar="FILE", help="Write a line of JSON for each iteration.")
+@click.option("--checkpoint", metavar="FILE", help="Save what was reached here.  [default: OUTPUT.checkpoint]")
+@click.option("--checkpoint-every", type=click.IntRange(1), default=10, show_default=True, help="Iterations.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint of an interrupted training.")
 @quiet_option
 def command(
     corpus: str,
@@ -56,24 +71,30 @@ def command(
     column: str,
     dev: str | None,
     log: str | None,
+    checkpoint: str | None,
+    checkpoint_every: int,
+    resume: bool,
     quiet: bool,
     **settings: Any,
 ) -> None:
     """Learn a conditional random field from a tagged corpus.
 
-    CORPUS may be - for standard input. The closing line names the model and the command to try next.
+    CORPUS may be - for standard input. The closing line names the model and the command to try next. Ctrl-C saves the
+    best model so far.
     """
     begin = time.perf_counter()
+    checkpoint = checkpoint or f"{output}.checkpoint"
     check_model_output(output, corpus, dev)
-    if log:
-        check_output(log, corpus, dev, output)
+    for path in filter(None, (log, checkpoint)):
+        check_output(path, corpus, dev, output)
     sentences = read_tagged(corpus, input_format, encoding, column)
     dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None
     model = CRFTagger(**settings)
     model.column_ = column
-    with watching(model.max_iterations, log, quiet) as watch:
-        model.fit(sentences, X_dev=dev_sentences, watch=watch)
+    with Stop() as stop, watching(model.max_iterations, log, quiet, stop) as watch:
+        saved = Checkpoint(checkpoint, checkpoint_every, resume)
+        model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved)
     save_model(model, output)
-    accuracy = model.score(dev_sentences) if dev_sentences else None
-    say("{iterations} iterations, loss {loss:,.1f}; stopped because {stopped}".format(**model.summary_), quiet)
-    say(closing_line(model, output, time.perf_counter() - begin, accuracy), quiet)
+    say(course(model.summary_), quiet)
+    say(closing_line(model, output, time.perf_counter() - begin, model.summary_.get("dev_accuracy")), quiet)
+    stop.leave()

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shlex
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,10 +15,10 @@ from typing import IO, Any
 import click
 
 from tagger.cli.options import MODEL, Decorated, check_output, show_bar
-from tagger.crf import Progress
 from tagger.errors import FileError
 from tagger.files import reason
 from tagger.model import Tagger
+from tagger.trainer import Progress, Watch
 
 
 def output_model_option(command: Decorated) -> Decorated:
@@ -65,23 +66,47 @@ class Log:
             self.stream.close()
 
 
+class Stop:
+    """The first Ctrl-C or SIGTERM asks training to end with what it has; a second one ends it at once."""
+
+    CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}  # noqa: RUF012
+
+    def __enter__(self) -> Stop:
+        self.caught: int | None = None
+        self.old = {number: signal.signal(number, self.catch) for number in self.CODES}
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self.old.items():
+            signal.signal(number, handler)
+
+    def catch(self, number: int, frame: Any) -> None:
+        self.caught = number
+        signal.signal(number, self.old[signal.Signals(number)])
+
+    def leave(self) -> None:
+        """With the exit code of the signal, if there was one."""
+        if self.caught is not None:
+            raise click.exceptions.Exit(self.CODES[signal.Signals(self.caught)])
+
+
 @contextmanager
-def watching(max_iterations: int, log: str | None, quiet: bool) -> Iterator[Callable[[Progress], None]]:
-    """What to do with every iteration: a line in the log, a step of the bar."""
+def watching(max_iterations: int, log: str | None, quiet: bool, stop: Stop) -> Iterator[Watch]:
+    """What to do with every iteration: a line in the log, a step of the bar, an end if somebody asked for it."""
     watchers: list[Callable[[Progress], None]] = []
     with ExitStack() as stack:
         if log:
-            records = stack.enter_context(Log(log))
-            watchers.append(records.write)
+            watchers.append(stack.enter_context(Log(log)).write)
         if show_bar(quiet):
             from tqdm import tqdm
 
             bar = stack.enter_context(tqdm(total=max_iterations, desc="train", unit="it", leave=False, ncols=90))
             watchers.append(lambda progress: advance(bar, progress))
 
-        def watch(progress: Progress) -> None:
+        def watch(progress: Progress) -> str | None:
             for watcher in watchers:
                 watcher(progress)
+            return None if stop.caught is None else "it was interrupted"
 
         yield watch
 
@@ -94,6 +119,14 @@ def advance(bar: Any, progress: Progress) -> None:
         shown["dev"] = bar.dev
     bar.set_postfix(shown, refresh=False)
     bar.update()
+
+
+def course(summary: dict[str, Any]) -> str:
+    """How a training went, in a line."""
+    best = f", best on the dev set in iteration {summary['best_iteration']}" if "best_iteration" in summary else ""
+    return (
+        f"{summary['iterations']} iterations{best}, loss {summary['loss']:,.1f}; stopped because {summary['stopped']}"
+    )
 
 
 def check_model_output(output: str, *inputs: str | None) -> None:

@@ -1,0 +1,91 @@
+"""What a training has reached, on disk, so that nothing is lost when the machine dies.
+
+A checkpoint holds the weights, the best ones on the dev set, and fingerprints of everything they belong to: resuming
+with another corpus, template or tag set would be nonsense, and is refused with the reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from tagger.archive import Archive, write_archive
+from tagger.errors import ModelError, TrainingError
+from tagger.files import atomic_writer, exists, reason
+
+
+def fingerprint(parts: Iterable[object]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(repr(part).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+@dataclass
+class State:
+    """Where a training stands."""
+
+    iteration: int
+    weights: np.ndarray
+    best_iteration: int = 0
+    best_accuracy: float | None = None
+    best_weights: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A file, how often it is written, and whether to begin with what it holds."""
+
+    path: str | os.PathLike[str]
+    every: int = 10
+    resume: bool = False
+
+    def save(self, state: State, prints: dict[str, str]) -> None:
+        meta = {
+            "iteration": state.iteration,
+            "best_iteration": state.best_iteration,
+            "best_accuracy": state.best_accuracy,
+            "prints": prints,
+        }
+        arrays = {
+            "meta": np.frombuffer(json.dumps(meta).encode(), np.uint8),
+            "weights": state.weights,
+            "best": state.best_weights,
+        }
+        with atomic_writer(self.path) as stream:
+            write_archive(stream, arrays, compressed=False)
+
+    def load(self, prints: dict[str, str], size: int) -> State:
+        """What was saved, if it belongs to the training with these fingerprints and so many weights."""
+        name = os.fspath(self.path)
+        if not exists(name):
+            raise TrainingError(f"cannot resume: there is no checkpoint {name!r}; leave out --resume to begin anew")
+        try:
+            with zipfile.ZipFile(name) as members:
+                archive = Archive(name, members)
+                archive.meta = json.loads(archive.take("meta", "b", None).tobytes())
+                self.compare(archive.setting("prints", dict), prints)
+                weights, best = archive.take("weights", "f", size), archive.take("best", "f", None)
+                archive.check(len(best) in (0, size), "its best weights are of another size")
+                accuracy = archive.meta.get("best_accuracy")
+                iteration, best_iteration = archive.setting("iteration", int), archive.setting("best_iteration", int)
+                return State(iteration, weights, best_iteration, accuracy, best)
+        except (OSError, zipfile.BadZipFile, ValueError, ModelError) as error:
+            raise TrainingError(f"cannot resume from {name}: {reason(error)}") from error
+
+    def compare(self, saved: dict[str, str], now: dict[str, str]) -> None:
+        differ = [name for name, value in now.items() if saved.get(name) != value]
+        if differ:
+            raise TrainingError(
+                f"cannot resume from {os.fspath(self.path)}: it belongs to another {' and another '.join(differ)}"
+            )
+
+    def remove(self) -> None:
+        Path(self.path).unlink(missing_ok=True)

@@ -1,0 +1,212 @@
+"""The course of a training: the dev set, checkpoints, interruptions, the L1 penalty."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tagger import CRFTagger, Sentence, load_model, read_corpus, save_model
+from tagger.checkpoint import Checkpoint, State
+from tagger.errors import TrainingError
+
+DATA = Path(__file__).parent.parent / "data"
+TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return read_corpus(TRAIN)[:120]
+
+
+@pytest.fixture(scope="module")
+def dev():
+    return read_corpus(TEST)[:40]
+
+
+def test_the_best_weights_on_the_dev_set_are_kept(corpus, dev):
+    seen = []
+    model = CRFTagger(features="comparison", l2=0.01, patience=3, tolerance=0.0).fit(
+        corpus, X_dev=dev, watch=seen.append
+    )
+    scores = {p.iteration: p.dev_accuracy for p in seen if p.dev_accuracy is not None}
+    best = max(scores.values())
+    assert model.summary_["dev_accuracy"] >= best and model.score(dev) == model.summary_["dev_accuracy"]
+    assert model.summary_["best_iteration"] in scores or model.summary_["dev_accuracy"] > best
+    assert "dev set has not got better since iteration" in model.summary_["stopped"]
+    assert model.summary_["iterations"] - model.summary_["best_iteration"] == 3 * 5
+
+
+def stop_at(iteration):
+    def watch(progress):
+        if progress.iteration == iteration:
+            raise KeyboardInterrupt
+
+    return watch
+
+
+def interrupted(corpus, path, after, **settings):
+    """A training that dies in the middle, leaving its checkpoint behind."""
+    with pytest.raises(KeyboardInterrupt):
+        CRFTagger(**settings).fit(corpus, watch=stop_at(after), checkpoint=Checkpoint(path, every=4))
+
+
+@pytest.mark.parametrize("after", [4, 13, 30])
+def test_a_resumed_training_ends_where_an_uninterrupted_one_does(corpus, tmp_path, after):
+    settings = {"features": "comparison", "max_iterations": 300}
+    whole = CRFTagger(**settings).fit(corpus)
+    interrupted(corpus, tmp_path / "c", after, **settings)
+    seen = []
+    checkpoint = Checkpoint(tmp_path / "c", resume=True)
+    resumed = CRFTagger(**settings).fit(corpus, watch=seen.append, checkpoint=checkpoint)
+    assert seen[0].iteration == after // 4 * 4 + 1
+    assert resumed.summary_["loss"] == pytest.approx(whole.summary_["loss"], rel=1e-3)
+    assert not (tmp_path / "c").exists()
+
+
+def test_the_best_weights_survive_an_interruption(corpus, dev, tmp_path, monkeypatch):
+    """Found before the checkpoint and never beaten after it, they are still the ones kept."""
+    settings = {"features": "comparison", "max_iterations": 12}
+    save = Checkpoint.save
+
+    def save_perfect(self, state, prints):
+        save(self, State(state.iteration, state.weights, 5, 1.0, np.zeros(len(state.weights))), prints)
+
+    monkeypatch.setattr(Checkpoint, "save", save_perfect)
+    with pytest.raises(KeyboardInterrupt):
+        CRFTagger(**settings).fit(corpus, X_dev=dev, watch=stop_at(10), checkpoint=Checkpoint(tmp_path / "c"))
+    resumed = CRFTagger(**settings).fit(corpus, X_dev=dev, checkpoint=Checkpoint(tmp_path / "c", resume=True))
+    assert resumed.summary_["best_iteration"] == 5 and not resumed.weights_.any()
+
+
+@pytest.mark.parametrize(
+    "change, reason",
+    [
+        ({"corpus": True}, "another corpus"),
+        ({"features": "default"}, "another template"),
+        ({"min_count": 2}, "another template"),
+        ({"tags": True}, "another corpus and another tag set"),
+        ({"l2": 3.0}, "another penalty"),
+    ],
+)
+def test_resuming_something_else_is_refused(corpus, tmp_path, change, reason):
+    interrupted(corpus, tmp_path / "c", 5, features="comparison")
+    other = corpus
+    if change.pop("corpus", False):
+        other = corpus[1:] + corpus[:1]
+    if change.pop("tags", False):
+        other = [*corpus[:-1], corpus[-1].with_tags(["ODD"] * len(corpus[-1]))]
+    with pytest.raises(TrainingError, match=reason):
+        CRFTagger(**{"features": "comparison"} | change).fit(other, checkpoint=Checkpoint(tmp_path / "c", resume=True))
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PK garbage", "truncated"])
+def test_a_broken_checkpoint_is_refused(corpus, tmp_path, content):
+    path = tmp_path / "c"
+    interrupted(corpus, path, 5, features="comparison")
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:5000] if content == "truncated" else content)
+    with pytest.raises(TrainingError, match="cannot resume"):
+        CRFTagger(features="comparison").fit(corpus, checkpoint=Checkpoint(path, resume=True))
+
+
+def test_l1_drops_features_and_keeps_the_scores_of_the_rest(corpus, dev, tmp_path):
+    sparse = CRFTagger(features="default", l1=0.3, l2=0.05, max_iterations=60).fit(corpus)
+    dense = CRFTagger(features="default", l1=0.0, l2=0.05, max_iterations=60).fit(corpus)
+    assert (sparse.weights_ != 0).all() and 0 < len(sparse.weights_) < len(dense.weights_) / 4
+    assert len(sparse.features_.strings) < len(dense.features_.strings)
+    assert sparse.score(dev) > 0.6
+    save_model(sparse, tmp_path / "sparse.npz")
+    assert load_model(tmp_path / "sparse.npz").predict(dev) == sparse.predict(dev)
+
+
+def test_leaving_out_zeros_changes_no_score(corpus, dev):
+    model = CRFTagger(features="default", max_iterations=5).fit(corpus)
+    model.weights_[np.random.default_rng(0).random(len(model.weights_)) < 0.7] = 0.0
+    before = model.predict_marginals(dev)
+    model.drop_zeros()
+    assert (model.weights_ != 0).all()
+    for a, b in zip(before, model.predict_marginals(dev), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_warming_up_shows_no_loss_and_reaches_the_same_minimum(monkeypatch):
+    """A corpus large enough to have parts worth training on."""
+    sentences = read_corpus(TRAIN)
+    settings = {"features": "comparison", "max_iterations": 200, "tolerance": 1e-4}
+    plain = CRFTagger(**settings).fit(sentences)
+    monkeypatch.setattr("tagger.trainer.WARM_UP_TOKENS", 300)
+    seen = []
+    warm = CRFTagger(**settings).fit(sentences, watch=seen.append)
+    assert [p.loss for p in seen[:35]] == [None] * 35 and seen[35].loss is not None
+    assert [p.iteration for p in seen] == list(range(1, len(seen) + 1))
+    assert warm.summary_["loss"] == pytest.approx(plain.summary_["loss"], rel=1e-3)
+
+
+def test_iterations_of_warming_up_count(monkeypatch):
+    monkeypatch.setattr("tagger.trainer.WARM_UP_TOKENS", 300)
+    model = CRFTagger(features="comparison", max_iterations=25).fit(read_corpus(TRAIN))
+    assert model.summary_["iterations"] == 25
+
+
+def start(folder, *options):
+    command = [sys.executable, "-m", "tagger", "train-crf", str(TRAIN), "--log", "log", "--tolerance", "0", *options]
+    return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(path, lines):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if path.exists() and path.read_text().count("\n") >= lines:
+            return
+        time.sleep(0.01)
+    raise AssertionError("no iterations in a minute")
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interruption_saves_the_model_so_far(tmp_path, number, code):
+    process = start(tmp_path, "--max-iterations", "100000")
+    wait_for(tmp_path / "log", 3)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "it was interrupted" in said and "wrote model.npz" in said
+    assert load_model(tmp_path / "model.npz").summary_["iterations"] >= 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "model.npz"]
+
+
+def test_killed_at_any_moment_it_can_be_resumed(tmp_path):
+    random.seed(4)
+    options = ["--max-iterations", "30", "--checkpoint-every", "1", "--features", "comparison"]
+    process = start(tmp_path, *options)
+    for _ in range(4):
+        wait_for(tmp_path / "log", random.randint(1, 3))
+        time.sleep(random.random() / 20)
+        process.kill()
+        process.communicate()
+        (tmp_path / "log").unlink()
+        process = start(tmp_path, *options, "--resume")
+    assert process.wait(timeout=60) == 0, process.communicate()
+    process.communicate()
+    assert load_model(tmp_path / "model.npz").summary_["iterations"] == 30
+    assert not (tmp_path / "model.npz.checkpoint").exists()
+
+
+def test_the_log_tells_of_dev_and_loss(tmp_path):
+    process = start(tmp_path, "--max-iterations", "10", "--dev", str(TEST), "-q")
+    assert process.communicate(timeout=60)[1] == "" and process.returncode == 0
+    rows = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [list(row) for row in rows] == [["iteration", "loss", "seconds", "dev_accuracy"]] * 10
+    assert [row["iteration"] for row in rows if row["dev_accuracy"] is not None] == [5, 10]
+
+
+def test_a_sentence_alone_is_enough():
+    model = CRFTagger().fit([Sentence(["a", "b"], ["X", "Y"])])
+    assert model.predict([["a", "b"]]) == [["X", "Y"]]
