@@ -22,8 +22,9 @@ from tagger.features import Features, learn_features
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
-from tagger.model import Scorer, Tagger, Words, tagged, training_data
+from tagger.model import Scorer, Tagger, Words, tagged, training_data, training_sentences
 from tagger.pack import Pack
+from tagger.partial import OPEN, Choices, read_choices
 from tagger.sentence import Sentence
 from tagger.template import margin, parse_templates, template_text
 from tagger.trainer import Trainer, Watch
@@ -37,7 +38,7 @@ class CRFTagger(Tagger):
     """Settings: `features` names a shipped template or a file; the penalty is `l2 · ‖w‖² + l1 · ‖w‖₁`; features seen
     fewer than `min_count` times are left out; training stops after `max_iterations`, when the loss falls by less than
     `tolerance` of itself in ten iterations, or when a dev set has not got better in `patience` scorings; `threads` 0
-    means all cores.
+    means all cores; with `partial`, the tags `?` and `A|B` leave a choice.
     """
 
     kind = "crf"
@@ -57,6 +58,7 @@ class CRFTagger(Tagger):
         tolerance: float = 1e-3,
         min_count: int = 1,
         patience: int = 10,
+        partial: bool = False,
         threads: int = 0,
     ) -> None:
         self.features = features
@@ -66,6 +68,7 @@ class CRFTagger(Tagger):
         self.tolerance = tolerance
         self.min_count = min_count
         self.patience = patience
+        self.partial = partial
         self.threads = threads
 
     def fit(
@@ -87,9 +90,9 @@ class CRFTagger(Tagger):
         from tagger.likelihood import Layout
 
         self.check_settings()
-        sentences, self.classes_, tags = training_data(X, y)
+        sentences = training_sentences(X, y)
         dev = None if X_dev is None else tagged(X_dev, y_dev)
-        corpus, counts = self.encode(sentences, tags)
+        corpus, counts = self.encode(sentences)
         layout = Layout(corpus, counts)
 
         def dev_score(weights: np.ndarray) -> float:
@@ -117,7 +120,7 @@ class CRFTagger(Tagger):
         self.drop_zeros()
         self.summary_ = {
             "sentences": len(sentences),
-            "tokens": len(tags),
+            "tokens": len(corpus.tags),
             "parameters": len(found.x),
             "iterations": found.iterations,
             "evaluations": found.evaluations,
@@ -146,22 +149,30 @@ class CRFTagger(Tagger):
             self.features_ = self.features_.restricted(keep)
             self.weights_ = self.weights_[keep]
 
-    def encode(self, sentences: list[Sentence], tags: np.ndarray) -> tuple[Corpus, np.ndarray]:
+    def encode(self, sentences: list[Sentence]) -> tuple[Corpus, np.ndarray]:
         """The corpus as numbers, and how often each parameter of a feature was seen."""
         from tagger.likelihood import Corpus
 
+        if self.partial:
+            self.classes_, tags, choices = read_choices(sentences)
+        else:
+            _, self.classes_, tags = training_data(sentences, None)
+            choices = Choices.none(len(self.classes_))
         K = len(self.classes_)
         self.template_ = template_text(self.features)
         templates = parse_templates(self.template_, self.features)
         windows = Windows.of([sentence.words for sentence in sentences], margin(templates))
         lengths = np.array([len(sentence) for sentence in sentences])
-        self.lexicon_ = Lexicon.of(windows.words, windows.at(0), tags, K)
-        self.features_, counts, values = learn_features(templates, windows, tags, K, self.min_count)
-        return Corpus(self.features_, values, windows, lengths, tags, K), counts
+        fixed = tags != OPEN
+        self.lexicon_ = Lexicon.of(windows.words, windows.at(0)[fixed], tags[fixed], K)
+        tokens, said = choices.events(tags)
+        seen = Windows(windows.words, windows.places[tokens], windows.around)
+        self.features_, counts, values = learn_features(templates, seen, said, K, self.min_count)
+        return Corpus(self.features_, values, windows, lengths, tags, choices, K), counts
 
     def stored_settings(self) -> dict[str, Any]:
         settings = self.get_params()
-        del settings["threads"]  # changes the time, not the result
+        del settings["threads"], settings["partial"]  # of the time, and of the corpus
         return settings | {"features": Path(self.features).name}
 
     def check_settings(self) -> None:

@@ -24,9 +24,10 @@ class Lexicon:
     @classmethod
     def of(cls, words: list[str], ids: np.ndarray, tags: np.ndarray, K: int) -> Lexicon:
         """Of a text: its distinct words, and for each token the word's place among them and the tag."""
-        table, place = StringTable.build(words)
-        cells, counts = np.unique(place[ids] * K + tags, return_counts=True)
-        return cls(table, Rows.of(cells, len(words), K), counts)
+        there = np.bincount(ids, minlength=len(words)) > 0  # a word without any tag is not known
+        table, place = StringTable.build([word for word, known in zip(words, there.tolist(), strict=False) if known])
+        cells, counts = np.unique(place[(np.cumsum(there) - 1)[ids]] * K + tags, return_counts=True)
+        return cls(table, Rows.of(cells, len(table), K), counts)
 
     def known(self, words: Sequence[str]) -> np.ndarray:
         """Whether each word occurs."""

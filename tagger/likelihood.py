@@ -2,6 +2,8 @@
 
     loss(w) = - Σ_sentences log p(tags | words) + l2 · ‖w‖²        p(y | x) = exp s(y) / Z
 
+Where the tags leave a choice, p is summed over all paths allowed: log Z of those paths minus log Z of all.
+
 Only integers and floats here: the corpus has become feature ids. Two ideas make it fast.
 
 *Score each distinct word once.* Most features look at one word at a fixed offset. So there is one table (words × tags)
@@ -20,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from scipy.sparse import csc_array
 from tagger.chain import Chain, forward_backward, path_scores
 from tagger.features import Features, token_keys, word_keys
 from tagger.pack import Pack, batches
+from tagger.partial import OPEN, Choices
 from tagger.rows import ranges
 from tagger.windows import MARKS, Windows
 
@@ -96,7 +99,8 @@ class Corpus:
     values: dict[str, np.ndarray]  # of the functions at the distinct words
     windows: Windows
     lengths: np.ndarray  # (sentences,)
-    tags: np.ndarray  # (N,) gold
+    tags: np.ndarray  # (N,) gold, OPEN where a choice is left
+    choices: Choices
     K: int
 
 
@@ -106,12 +110,9 @@ class Layout:
     def __init__(self, corpus: Corpus, feature_counts: np.ndarray) -> None:
         self.K, self.features_end = corpus.K, len(feature_counts)
         ends = np.cumsum(corpus.lengths)
-        inner = np.ones(len(corpus.tags), bool)
-        inner[ends - corpus.lengths] = False  # a first token has no token before it
-        bigrams = (corpus.tags[:-1] * self.K + corpus.tags[1:])[inner[1:]]
-        self.seen, counts = np.unique(bigrams, return_counts=True)  # previous · K + next
+        self.seen, counts = np.unique(seen_bigrams(corpus), return_counts=True)  # previous · K + next
         firsts, lasts = corpus.tags[ends - corpus.lengths], corpus.tags[ends - 1]
-        chain_counts = [counts, *(np.bincount(tags, minlength=self.K) for tags in (firsts, lasts))]
+        chain_counts = [counts, *(np.bincount(tags[tags != OPEN], minlength=self.K) for tags in (firsts, lasts))]
         self.counts = np.concatenate([feature_counts, *chain_counts]).astype(np.float64)  # how often each was seen
         self.size = len(self.counts)
 
@@ -121,6 +122,19 @@ class Layout:
         transitions = np.zeros(self.K * self.K)
         transitions[self.seen] = steps
         return w, start, transitions.reshape(self.K, self.K), end
+
+
+def seen_bigrams(corpus: Corpus) -> np.ndarray:
+    """previous · K + next of every step between tags that are said of two neighbours."""
+    tokens, tags = corpus.choices.events(corpus.tags)
+    begins = np.searchsorted(tokens, np.arange(len(corpus.tags) + 1))  # the events of each token
+    widths = np.diff(begins)
+    before = np.delete(np.arange(len(corpus.tags)), np.cumsum(corpus.lengths) - 1)  # all but the last tokens
+    pairs = widths[before] * widths[before + 1]
+    first, second = np.divmod(ranges(pairs), np.repeat(widths[before + 1], pairs))
+    first += np.repeat(begins[before], pairs)
+    second += np.repeat(begins[before + 1], pairs)
+    return np.asarray(tags[first] * corpus.K + tags[second])
 
 
 class Likelihood:
@@ -150,15 +164,11 @@ class Likelihood:
         order = np.concatenate(tokens)  # of the packs' rows, in the corpus
         self.scale = len(corpus.tags) / len(order)
         self.tags = corpus.tags[order]
+        self.open = open_rows(corpus.choices, order, self.rows)
         self.residual = np.empty((len(order), self.K), self.dtype)
         windows = Windows(corpus.windows.words, corpus.windows.places[order], corpus.windows.around)
         builder = Builder(corpus.features, corpus.values, windows, self.K, self.dtype, self.rows)
         self.tables, self.narrow = builder.build()
-
-    def steps(self, i: int) -> np.ndarray:
-        """previous · K + next of every step in pack i."""
-        pack, tags = self.packs[i], self.tags[self.rows[i]]
-        return np.asarray(tags[pack.before] * self.K + tags[len(pack.last) :])
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         w, *chain_scores = self.layout.split(weights)
@@ -211,24 +221,58 @@ class Likelihood:
 
     def pack_loss(self, i: int, E: np.ndarray, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> PackLoss:
         """Of pack i with the emissions E (n, K). Leaves its part of the residual behind."""
-        pack, rows = self.packs[i], self.rows[i]
-        tags = self.tags[rows]
+        pack = self.packs[i]
         chain = Chain(pack, start, transitions, end, E)
-        posterior = forward_backward(chain)
-        residual = self.residual[rows]
-        residual[:] = posterior.marginals
-        residual[np.arange(len(tags)), tags] -= 1
-        observed = np.bincount(self.steps(i), minlength=self.K * self.K).reshape(self.K, self.K)
+        free = forward_backward(chain)
+        residual = self.residual[self.rows[i]]
+        residual[:] = free.marginals
+        if self.open[i] is None:
+            log_z, steps = self.subtract_tags(i, chain, residual)
+        else:
+            log_z, steps = self.subtract_choices(i, chain, residual)
         return PackLoss(
-            loss=float((posterior.log_z - path_scores(chain, tags)).sum()),
-            transitions=posterior.transitions - observed,
+            loss=float((free.log_z - log_z).sum()),
+            transitions=free.transitions - steps,
             starts=residual[: len(pack.last)].sum(axis=0, dtype=np.float64),
             ends=residual[pack.last].sum(axis=0, dtype=np.float64),
             narrow=self.narrow[i].gradient(residual),
         )
 
+    def subtract_tags(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Take the true tags off the marginals; the scores of the true paths, and their steps (K, K)."""
+        pack, tags = self.packs[i], self.tags[self.rows[i]]
+        residual[np.arange(len(tags)), tags] -= 1
+        steps = np.bincount(tags[pack.before] * self.K + tags[len(pack.last) :], minlength=self.K * self.K)
+        return path_scores(chain, tags), steps.reshape(self.K, self.K)
+
+    def subtract_choices(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same where choices are left: the chain of the allowed tags takes the place of the one true path."""
+        tags = self.tags[self.rows[i]]
+        allowed = np.zeros(residual.shape, bool)
+        allowed[np.arange(len(tags)), tags] = True  # where the tag is OPEN, overwritten at once
+        choice = self.open[i]
+        assert choice is not None
+        allowed[choice[0]] = choice[1]
+        E = np.where(allowed, chain.emissions, self.dtype.type(-np.inf))
+        bound = forward_backward(replace(chain, emissions=E))
+        residual -= bound.marginals
+        return bound.log_z, bound.transitions
+
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         return list(self.pool.map(function, items) if self.pool else map(function, items))
+
+
+def open_rows(choices: Choices, order: np.ndarray, packs: list[slice]) -> list[tuple[np.ndarray, np.ndarray] | None]:
+    """For each pack the rows whose tag is open and what they may be (rows, K); None where there are none."""
+    place = np.full(len(order) and int(order.max()) + 1, -1)
+    inside = choices.tokens < len(place)
+    place[choices.tokens[inside]] = np.flatnonzero(inside)
+    found = []
+    for rows in packs:
+        choice = place[order[rows]]  # of each row, -1 for none
+        own = np.flatnonzero(choice >= 0)
+        found.append((own, choices.allowed[choice[own]]) if len(own) else None)
+    return found
 
 
 def corpus_tokens(pack: Pack, begins: np.ndarray) -> np.ndarray:

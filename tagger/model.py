@@ -132,13 +132,19 @@ def tagged(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence
     return [Sentence(words_of(words), tags) for words, tags in zip(X, y, strict=True)]
 
 
-def training_data(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> tuple[list[Sentence], list[str], np.ndarray]:
-    """The sentences to learn from, the tag set, and all tags as numbers (N,)."""
+def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence]:
+    """The sentences to learn from."""
     sentences = [sentence for sentence in tagged(X, y) if len(sentence)]
     if not sentences:
         raise TrainingError("no sentence to learn from: the corpus is empty")
-    names = sorted({tag for sentence in sentences for tag in sentence.tags or ()})
-    if "" in names:
+    if any(not tag for sentence in sentences for tag in sentence.tags or ()):
         raise TrainingError("a token has an empty tag")
+    return sentences
+
+
+def training_data(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> tuple[list[Sentence], list[str], np.ndarray]:
+    """The sentences to learn from, the tag set, and all tags as numbers (N,)."""
+    sentences = training_sentences(X, y)
+    names = sorted({tag for sentence in sentences for tag in sentence.tags or ()})
     numbers = {name: k for k, name in enumerate(names)}
     return sentences, names, np.array([numbers[tag] for sentence in sentences for tag in sentence.tags or ()])

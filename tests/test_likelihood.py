@@ -9,6 +9,7 @@ import pytest
 from tagger import likelihood as likelihood_module
 from tagger.features import learn_features
 from tagger.likelihood import Corpus, Layout, Likelihood
+from tagger.partial import Choices
 from tagger.template import describe, margin, parse_templates
 from tagger.windows import Windows
 
@@ -41,7 +42,7 @@ def encoded():
     tags = np.array([TAGS.index(tag) for _, text in SENTENCES for tag in text.split()])
     windows = Windows.of(words, margin(templates))
     features, counts, values = learn_features(templates, windows, tags, K)
-    corpus = Corpus(features, values, windows, np.array(list(map(len, words))), tags, K)
+    corpus = Corpus(features, values, windows, np.array(list(map(len, words))), tags, Choices.none(K), K)
     return corpus, Layout(corpus, counts)
 
 

@@ -57,6 +57,7 @@ from tagger.store import save_model
     show_default=True,
     help="Stop when the loss falls by less than this share of itself in 10 iterations.",
 )
+@click.option("--partial", is_flag=True, help="word/? may have any tag, word/NN|VB one of two.")
 @click.option("--threads", type=click.IntRange(0), default=0, help="Threads to use.  [default: all cores]")
 @click.option("--log", metavar="FILE", help="Write a line of JSON for each iteration.")
 @click.option("--checkpoint", metavar="FILE", help="Save what was reached here.  [default: OUTPUT.checkpoint]")
