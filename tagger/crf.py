@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +25,14 @@ from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
 from tagger.model import Scorer, Tagger, Words, tagged, training_data, training_sentences
 from tagger.pack import Pack
-from tagger.partial import OPEN, Choices, read_choices
+from tagger.partial import OPEN, Choices, among, read_choices
 from tagger.sentence import Sentence
 from tagger.template import margin, parse_templates, template_text
 from tagger.trainer import Trainer, Watch
 from tagger.windows import Windows
 
 if TYPE_CHECKING:
-    from tagger.likelihood import Corpus
+    from tagger.likelihood import Corpus, Layout
 
 
 class CRFTagger(Tagger):
@@ -42,6 +43,7 @@ class CRFTagger(Tagger):
     """
 
     kind = "crf"
+    template_: str
     features_: Features
     weights_: np.ndarray  # (P,) float32
     start_: np.ndarray  # (K,) float32, as are the next two
@@ -79,21 +81,20 @@ class CRFTagger(Tagger):
         y_dev: Sequence[Sequence[str]] | None = None,
         watch: Watch = lambda progress: None,
         checkpoint: Checkpoint | None = None,
+        init: CRFTagger | None = None,
     ) -> CRFTagger:
         """Learn from tagged sentences; of all weights tried, the best on a dev set are kept.
 
         `watch` is told of every iteration and may answer with a reason to stop. With a `checkpoint`, what has been
-        reached is saved now and then; the file is removed when training completes.
+        reached is saved now and then; the file is removed when training completes. With `init`, training goes on from
+        that model: it keeps its template and all it knows, and the penalty is the distance from its weights.
         """
         from threadpoolctl import threadpool_limits
-
-        from tagger.likelihood import Layout
 
         self.check_settings()
         sentences = training_sentences(X, y)
         dev = None if X_dev is None else tagged(X_dev, y_dev)
-        corpus, counts = self.encode(sentences)
-        layout = Layout(corpus, counts)
+        corpus, layout = self.encode(sentences, init)
 
         def dev_score(weights: np.ndarray) -> float:
             self.set_weights(*layout.split(weights))
@@ -112,7 +113,7 @@ class CRFTagger(Tagger):
                 dev_score=dev_score if dev else None,
                 watch=watch,
                 checkpoint=checkpoint,
-                prints=self.prints(sentences) if checkpoint else {},
+                prints=self.prints(sentences, init) if checkpoint else {},
             ).train()
         if not np.isfinite(found.loss):
             raise TrainingError(f"the loss became {found.loss}: no model; try another --l2 (it was {self.l2})")
@@ -133,13 +134,14 @@ class CRFTagger(Tagger):
             checkpoint.remove()
         return self
 
-    def prints(self, sentences: list[Sentence]) -> dict[str, str]:
+    def prints(self, sentences: list[Sentence], init: CRFTagger | None) -> dict[str, str]:
         """Fingerprints of what a checkpoint belongs to."""
         return {
             "corpus": fingerprint((sentence.words, sentence.tags) for sentence in sentences),
             "template": fingerprint([self.template_, self.min_count]),
             "tag set": fingerprint(self.classes_),
             "penalty": fingerprint([self.l1, self.l2]),
+            "initial model": fingerprint([] if init is None else [init.weights_.tobytes(), init.template_]),
         }
 
     def drop_zeros(self) -> None:
@@ -149,17 +151,20 @@ class CRFTagger(Tagger):
             self.features_ = self.features_.restricted(keep)
             self.weights_ = self.weights_[keep]
 
-    def encode(self, sentences: list[Sentence]) -> tuple[Corpus, np.ndarray]:
-        """The corpus as numbers, and how often each parameter of a feature was seen."""
-        from tagger.likelihood import Corpus
+    def encode(self, sentences: list[Sentence], init: CRFTagger | None = None) -> tuple[Corpus, Layout]:
+        """The corpus as numbers, and where the weights live."""
+        from tagger.likelihood import Corpus, Layout
 
         if self.partial:
-            self.classes_, tags, choices = read_choices(sentences)
+            names, tags, choices = read_choices(sentences)
         else:
-            _, self.classes_, tags = training_data(sentences, None)
-            choices = Choices.none(len(self.classes_))
+            _, names, tags = training_data(sentences, None)
+            choices = Choices.none(len(names))
+        self.classes_ = sorted({*names, *init.classes_}) if init else names
+        if init:
+            tags, choices = among(self.classes_, names, tags, choices)
         K = len(self.classes_)
-        self.template_ = template_text(self.features)
+        self.template_ = init.template_ if init else template_text(self.features)
         templates = parse_templates(self.template_, self.features)
         windows = Windows.of([sentence.words for sentence in sentences], margin(templates))
         lengths = np.array([len(sentence) for sentence in sentences])
@@ -168,7 +173,34 @@ class CRFTagger(Tagger):
         tokens, said = choices.events(tags)
         seen = Windows(windows.words, windows.places[tokens], windows.around)
         self.features_, counts, values = learn_features(templates, seen, said, K, self.min_count)
-        return Corpus(self.features_, values, windows, lengths, tags, choices, K), counts
+        corpus = Corpus(self.features_, values, windows, lengths, tags, choices, K)
+        return self.go_on_from(init, corpus, counts) if init else (corpus, Layout(corpus, counts))
+
+    def go_on_from(self, init: CRFTagger, corpus: Corpus, counts: np.ndarray) -> tuple[Corpus, Layout]:
+        """The same with the features, words and tags of an older model, whose weights are the centre of the penalty."""
+        from tagger.adapt import Union, joined_lexicon, renumbered
+        from tagger.likelihood import Layout
+
+        K = corpus.K
+        place = np.searchsorted(self.classes_, init.classes_)  # of the old tags among the new
+        rows, order = renumbered(init.features_.rows, place)
+        old = Features(init.features_.templates, init.features_.strings, init.features_.keys, rows)
+        union = Union(old, corpus.features, K)
+        lexicon_rows, lexicon_order = renumbered(init.lexicon_.rows, place)
+        old_lexicon = Lexicon(init.lexicon_.words, lexicon_rows, init.lexicon_.counts[lexicon_order])
+        self.lexicon_ = joined_lexicon(old_lexicon, self.lexicon_, K)
+
+        all_counts, w = np.zeros((2, len(union.features.rows.tags)))
+        all_counts[union.places[corpus.features]] = counts
+        w[union.places[old]] = init.weights_[order]
+        start, end, transitions = np.zeros(K), np.zeros(K), np.zeros((K, K))
+        start[place], end[place], transitions[np.ix_(place, place)] = init.start_, init.end_, init.transitions_
+        values = {name: union.ids[corpus.features][ids] for name, ids in corpus.values.items()}
+        self.features_ = union.features
+        corpus = replace(corpus, features=union.features, values=values)
+        layout = Layout(corpus, all_counts, also_seen=np.flatnonzero(transitions))
+        layout.centre = layout.join(w, start, transitions, end)
+        return corpus, layout
 
     def stored_settings(self) -> dict[str, Any]:
         settings = self.get_params()

@@ -107,14 +107,22 @@ class Corpus:
 class Layout:
     """Where each weight lives: first those of the features, then one for each tag bigram seen, K starts, K ends."""
 
-    def __init__(self, corpus: Corpus, feature_counts: np.ndarray) -> None:
+    def __init__(self, corpus: Corpus, feature_counts: np.ndarray, also_seen: np.ndarray | None = None) -> None:
         self.K, self.features_end = corpus.K, len(feature_counts)
         ends = np.cumsum(corpus.lengths)
-        self.seen, counts = np.unique(seen_bigrams(corpus), return_counts=True)  # previous · K + next
+        bigrams, often = np.unique(seen_bigrams(corpus), return_counts=True)
+        self.seen = bigrams if also_seen is None else np.union1d(bigrams, also_seen)  # previous · K + next
+        counts = np.zeros(len(self.seen))
+        counts[np.searchsorted(self.seen, bigrams)] = often
         firsts, lasts = corpus.tags[ends - corpus.lengths], corpus.tags[ends - 1]
         chain_counts = [counts, *(np.bincount(tags[tags != OPEN], minlength=self.K) for tags in (firsts, lasts))]
         self.counts = np.concatenate([feature_counts, *chain_counts]).astype(np.float64)  # how often each was seen
         self.size = len(self.counts)
+        self.centre = np.zeros(self.size)  # the penalty is the distance from here
+
+    def join(self, w: np.ndarray, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """All weights in one; the other way round than `split`."""
+        return np.concatenate([w, transitions.ravel()[self.seen], start, end]).astype(np.float64)
 
     def split(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The weights of the features, and start (K,), transitions (K, K), end (K,)."""
@@ -189,8 +197,9 @@ class Likelihood:
         ends = [sum(pack.starts for pack in packs), sum(pack.ends for pack in packs)]
         gradient[self.layout.features_end :] = np.concatenate([steps, *ends])
         gradient *= self.scale
-        gradient += 2 * self.l2 * weights
-        loss = self.scale * sum(pack.loss for pack in packs) + self.l2 * (weights @ weights)
+        distance = weights - self.layout.centre
+        gradient += 2 * self.l2 * distance
+        loss = self.scale * sum(pack.loss for pack in packs) + self.l2 * (distance @ distance)
         return float(loss), gradient
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:

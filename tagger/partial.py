@@ -54,3 +54,12 @@ def read_choices(sentences: Sequence[Sentence]) -> tuple[list[str], np.ndarray, 
     for row, token in enumerate(tokens.tolist()):
         allowed[row, [numbers[part] for part in choices.get(written[token], names)]] = True
     return names, tags, Choices(tokens, allowed)
+
+
+def among(names: list[str], old: list[str], tags: np.ndarray, choices: Choices) -> tuple[np.ndarray, Choices]:
+    """Tags and choices in the numbers of a larger sorted tag set; what could be any tag may now be any of those."""
+    place = np.searchsorted(names, old)
+    allowed = np.zeros((len(choices.tokens), len(names)), bool)
+    allowed[:, place] = choices.allowed
+    allowed[choices.allowed.all(axis=1)] = True
+    return np.where(tags == OPEN, OPEN, place[tags]), Choices(choices.tokens, allowed)

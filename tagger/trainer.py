@@ -63,16 +63,15 @@ class Trainer:
 
         likelihood = Likelihood(self.corpus, self.layout, self.l2, self.threads)
         self.begin = time.perf_counter()
-        self.state = State(0, np.zeros(self.layout.size))
+        self.state = State(0, self.layout.centre.copy())
         if self.checkpoint and self.checkpoint.resume:
             self.state = self.checkpoint.load(self.prints, self.layout.size)
-        evaluations = 0
-        if not self.state.iteration:
-            evaluations = self.warm_up()
+        anew = not self.state.iteration and not self.state.weights.any()
+        evaluations = self.warm_up() if anew else 0
         before = self.state.iteration
         # A weight's curvature grows with its count, slower than in proportion; near the goal it is known better.
         scale, first_step = self.first_scale(), None
-        if before:
+        if self.state.weights.any():
             scale, first_step = likelihood.curvature(self.state.weights) ** -0.45, FIRST_STEP
         found = minimise(
             likelihood,

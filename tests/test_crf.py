@@ -31,12 +31,11 @@ def test_the_watcher_sees_the_loss_fall_and_the_dev_set():
 
 def test_the_gradient_is_zero_where_training_ends():
     """Fully converged, nothing improves the loss: a small push in any direction raises it."""
-    from tagger.likelihood import Layout, Likelihood
+    from tagger.likelihood import Likelihood
     from tagger.optimize import minimise
 
     model = CRFTagger(features="comparison")
-    corpus, counts = model.encode(CORPUS)
-    layout = Layout(corpus, counts)
+    corpus, layout = model.encode(CORPUS)
     loss = Likelihood(corpus, layout, 1.0, dtype=np.float64)
     found = minimise(loss, np.zeros(layout.size), (layout.counts + 2) ** -0.25, 500)
     assert np.abs(loss(found.x)[1]).max() < 1e-4

@@ -6,7 +6,7 @@ import pytest
 
 from tagger import CRFTagger, Sentence, save_model
 from tagger.errors import TrainingError
-from tagger.likelihood import Layout, Likelihood
+from tagger.likelihood import Likelihood
 from tagger.partial import OPEN, read_choices
 
 PARTIAL = [
@@ -26,8 +26,7 @@ def sentences(text=PARTIAL):
 
 def build(text=PARTIAL, **settings):
     model = CRFTagger(features="comparison", partial=True)
-    corpus, counts = model.encode(sentences(text))
-    layout = Layout(corpus, counts)
+    corpus, layout = model.encode(sentences(text))
     return model, corpus, layout, Likelihood(corpus, layout, 0.3, dtype=np.float64, **settings)
 
 

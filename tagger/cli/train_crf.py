@@ -28,7 +28,8 @@ from tagger.cli.training import (
     watching,
 )
 from tagger.crf import CRFTagger
-from tagger.store import save_model
+from tagger.errors import TrainingError
+from tagger.store import load_model, save_model
 
 
 @click.command(
@@ -38,6 +39,7 @@ from tagger.store import save_model
         "tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz",
         "tagger train-crf train.txt --features my-template.txt --l2 0.5",
         "tagger train-crf train.txt --resume",
+        "tagger train-crf medical.txt --init english.npz -o medical.npz",
     ),
 )
 @click.argument("corpus", type=PATH)
@@ -57,6 +59,7 @@ from tagger.store import save_model
     show_default=True,
     help="Stop when the loss falls by less than this share of itself in 10 iterations.",
 )
+@click.option("--init", metavar="MODEL", help="Go on from a CRF: adapt it to this corpus.")
 @click.option("--partial", is_flag=True, help="word/? may have any tag, word/NN|VB one of two.")
 @click.option("--threads", type=click.IntRange(0), default=0, help="Threads to use.  [default: all cores]")
 @click.option("--log", metavar="FILE", help="Write a line of JSON for each iteration.")
@@ -75,6 +78,7 @@ def command(
     checkpoint: str | None,
     checkpoint_every: int,
     resume: bool,
+    init: str | None,
     quiet: bool,
     **settings: Any,
 ) -> None:
@@ -90,12 +94,24 @@ def command(
         check_output(path, corpus, dev, output)
     sentences = read_tagged(corpus, input_format, encoding, column)
     dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None
+    old = load_initial(init) if init else None
     model = CRFTagger(**settings)
     model.column_ = column
     with Stop() as stop, watching(model.max_iterations, log, quiet, stop) as watch:
         saved = Checkpoint(checkpoint, checkpoint_every, resume)
-        model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved)
+        model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old)
     save_model(model, output)
     say(course(model.summary_), quiet)
     say(closing_line(model, output, time.perf_counter() - begin, model.summary_.get("dev_accuracy")), quiet)
     stop.leave()
+
+
+def load_initial(path: str) -> CRFTagger:
+    """The CRF to go on from, which brings its own template."""
+    source = click.get_current_context().get_parameter_source("features")
+    if source is not None and source.name == "COMMANDLINE":
+        raise click.UsageError("--init brings the template of its model: leave out --features.")
+    model = load_model(path)
+    if not isinstance(model, CRFTagger):
+        raise TrainingError(f"cannot go on from {path}: it is a model of kind {model.kind!r}, not a CRF")
+    return model
