@@ -1,22 +1,27 @@
 """Our speed against the rivals': both sides in turn, in the same run, medians, ratios.
 
-    scripts/bench.py evaluation CORPUS     one evaluation of the CRF's loss and gradient ÷ one iteration of CRFsuite
+    python scripts/bench.py evaluation CORPUS            loss and gradient once, against an iteration of CRFsuite
+    python scripts/bench.py train CORPUS --dev DEV       whole trainings, against CRFsuite's L-BFGS and perceptron
 
-Rivals come with the extra `bench`: pip install '.[bench]'. Every program runs in a process of its own.
+Rivals come with the extra `bench`: pip install '.[bench]'. Every program runs in a process of its own, on the
+comparison template; both sides get exactly the same features (`tests/test_bench.py` looks after that).
 """
 
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import click
 
 HERE = Path(__file__).parent
+THREADS = (1, 2)
 
 
 @click.group()
@@ -30,55 +35,167 @@ def bench():
 @click.option("--iterations", default=10, show_default=True, help="Of each program in a round.")
 @click.option("--json", "as_json", is_flag=True)
 def evaluation(corpus, rounds, iterations, as_json):
-    """Seconds per evaluation of loss and gradient, comparison template, l2 = 1."""
-    rows = {"CRFsuite": [], "tagger, 1 thread": [], "tagger, 2 threads": []}
+    """Seconds per evaluation of loss and gradient, l2 = 1."""
+    runs = {"CRFsuite": [], **{ours_name(threads): [] for threads in THREADS}}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
-            rows["CRFsuite"].append(crfsuite(corpus, folder, iterations)["seconds_per_iteration"])
-            for threads in (1, 2):
-                name = f"tagger, {threads} thread{'s' * (threads > 1)}"
-                rows[name].append(ours(corpus, folder, iterations, threads)["seconds_per_evaluation"])
-    seconds = {name: statistics.median(values) for name, values in rows.items()}
+            runs["CRFsuite"].append(crfsuite(corpus, folder, iterations=iterations)["per_evaluation"])
+            for threads in THREADS:
+                runs[ours_name(threads)].append(seconds_per_evaluation(corpus, threads))
+    seconds = {name: statistics.median(values) for name, values in runs.items()}
     if as_json:
-        click.echo(json.dumps({"seconds": seconds, "rounds": rows}))
+        click.echo(json.dumps({"seconds": seconds, "rounds": runs}))
         return
-    click.echo("| program | seconds per evaluation | CRFsuite ÷ it |\n|---|---:|---:|")
-    for name, value in seconds.items():
-        click.echo(f"| {name} | {value:.3f} | {seconds['CRFsuite'] / value:.1f} |")
+    rows = [[name, f"{value:.3f}", f"{seconds['CRFsuite'] / value:.1f}"] for name, value in seconds.items()]
+    table(["program", "seconds per evaluation", "CRFsuite ÷ it"], rows)
 
 
-def crfsuite(corpus, folder, iterations):
-    command = [sys.executable, HERE / "rival_crfsuite.py", corpus, Path(folder, "crfsuite"), "--iterations", iterations]
-    return json.loads(output(command))
+@bench.command()
+@click.argument("corpus", type=click.Path(exists=True))
+@click.option("--dev", type=click.Path(exists=True), required=True, help="For accuracies.")
+@click.option("--rounds", default=3, show_default=True, help="How often each program runs.")
+@click.option("--margin", default=0.1, show_default=True, help="Points below the perceptron that count as reached.")
+@click.option("--ours-l2", default=1.0, show_default=True, help="Our penalty in the race with the perceptron.")
+@click.option("--json", "as_json", is_flag=True)
+def train(corpus, dev, rounds, margin, ours_l2, as_json):
+    """Whole trainings: time to CRFsuite's loss after 100 iterations, and to its perceptron's accuracy."""
+    found = {"lbfgs": [], "ap": [], **{f"loss {t}": [] for t in THREADS}, **{f"dev {t}": [] for t in THREADS}}
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            found["lbfgs"].append(crfsuite(corpus, folder, iterations=100))
+            found["ap"].append(crfsuite(corpus, folder, iterations=10, algorithm="ap", dev=dev))
+            target, goal = found["lbfgs"][-1]["loss"], found["ap"][-1]["accuracy"] - margin / 100
+            for threads in THREADS:
+                found[f"loss {threads}"].append(race_to_loss(corpus, folder, threads, target))
+            for threads in THREADS:
+                found[f"dev {threads}"].append(race_to_accuracy(corpus, dev, folder, threads, goal, ours_l2))
+    if as_json:
+        click.echo(json.dumps(found))
+    else:
+        show(found, margin)
 
 
-def ours(corpus, folder, iterations, threads):
+def show(found, margin):
+    def middle(run, key, form):
+        return format(statistics.median(row[key] for row in found[run]), form)
+
+    def ratio(their, key, run, own):
+        return f"{float(middle(their, key, '')) / float(middle(run, own, '')):.1f}"
+
+    click.echo(f"To CRFsuite's loss after 100 iterations, {middle('lbfgs', 'loss', ',.0f')}:\n")
+    forms = {"training": ".2f", "evaluations": ".0f", "per_evaluation": ".3f", "whole": ".2f", "rest": ".0%"}
+    forms |= {"peak": ".0f", "size": ".1f"}
+    rows = [["CRFsuite", *(middle("lbfgs", key, form) for key, form in forms.items()), "1"]]
+    for threads in THREADS:
+        run = f"loss {threads}"
+        own = [middle(run, key, form) for key, form in forms.items()]
+        rows.append([ours_name(threads), *own, ratio("lbfgs", "training", run, "training")])
+    names = ["training s", "evaluations", "s each", "whole s", "not training", "peak MB", "model MB"]
+    table(["program", *names, "CRFsuite's training ÷ ours"], rows)
+    click.echo(f"\nWhole programs, to within {margin} points of the dev accuracy of CRFsuite's averaged perceptron:\n")
+    rows = [["CRFsuite, 10 passes", middle("ap", "whole", ".1f"), middle("ap", "accuracy", ".2%"), "1"]]
+    for threads in THREADS:
+        run = f"dev {threads}"
+        own = [middle(run, "whole", ".1f"), middle(run, "accuracy", ".2%"), ratio("ap", "whole", run, "whole")]
+        rows.append([ours_name(threads), *own])
+    table(["program", "whole s", "dev accuracy", "CRFsuite ÷ it"], rows)
+
+
+def ours_name(threads):
+    return f"tagger, {threads} thread{'s' * (threads > 1)}"
+
+
+def table(head, rows):
+    for row in (head, ["---", *["---:"] * (len(head) - 1)], *rows):
+        click.echo("| " + " | ".join(row) + " |")
+
+
+def crfsuite(corpus, folder, iterations, algorithm="lbfgs", dev=None):
+    model = Path(folder, "crfsuite")
+    command = [HERE / "rival_crfsuite.py", corpus, model, "--iterations", iterations, "--algorithm", algorithm]
+    text, _, peak = measured([*command, *(["--dev", dev] if dev else [])])
+    return json.loads(text) | {"peak": peak, "size": model.stat().st_size / 1e6}
+
+
+def seconds_per_evaluation(corpus, threads):
+    """The median of several evaluations, in this process's own kind: a child that does nothing else."""
+    text, _, _ = measured([HERE / "bench.py", "time-evaluation", corpus, threads])
+    return float(text)
+
+
+@bench.command(hidden=True)
+@click.argument("corpus")
+@click.argument("threads", type=int)
+def time_evaluation(corpus, threads):
+    import numpy as np
+    from threadpoolctl import threadpool_limits
+
+    from tagger import CRFTagger, read_corpus
+    from tagger.likelihood import Likelihood
+
+    encoded, layout = CRFTagger(features="comparison").encode(read_corpus(corpus))
+    likelihood = Likelihood(encoded, layout, 1.0, threads)
+    weights = np.random.default_rng(0).normal(size=layout.size) * 0.3
+    seconds = []
+    with threadpool_limits(limits=1, user_api="blas"):
+        for _ in range(8):
+            begin = time.perf_counter()
+            likelihood(weights)
+            seconds.append(time.perf_counter() - begin)
+    click.echo(statistics.median(seconds[1:]))
+
+
+def race_to_loss(corpus, folder, threads, target):
+    """Train until the loss is below the target; the second run does exactly so many iterations and is timed."""
     log, model = Path(folder, "log.jsonl"), Path(folder, "model.npz")
-    command = [
-        sys.executable,
-        "-m",
-        "tagger",
-        "train-crf",
-        corpus,
-        "-q",
-        "-o",
-        model,
-        "--log",
-        log,
-        "--threads",
-        threads,
-    ]
-    command += ["--features", "comparison", "--l2", 1.0, "--max-iterations", iterations]
-    output(command)
+    command = ["-m", "tagger", "train-crf", corpus, "-q", "-o", model, "--log", log, "--threads", threads]
+    command += ["--features", "comparison", "--l2", 1.0, "--tolerance", 0, "--checkpoint-every", 1000000]
+    measured([*command, "--max-iterations", 150])
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    reached = next(row["iteration"] for row in rows if row["loss"] is not None and row["loss"] <= target)
+    _, whole, peak = measured([*command, "--max-iterations", reached])
+    last = json.loads(log.read_text().splitlines()[-1])
+    assert last["loss"] <= target
     from tagger import load_model
 
-    summary = load_model(model).summary_
-    seconds = json.loads(log.read_text().splitlines()[-1])["seconds"]
-    return {"seconds_per_evaluation": seconds / summary["evaluations"], "loss": summary["loss"]}
+    evaluations = load_model(model).summary_["evaluations"]
+    return {
+        "training": last["seconds"],
+        "whole": whole,
+        "rest": 1 - last["seconds"] / whole,
+        "evaluations": evaluations,
+        "per_evaluation": seconds_per_evaluation(corpus, threads),
+        "peak": peak,
+        "size": model.stat().st_size / 1e6,
+    }
 
 
-def output(command):
-    return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
+def race_to_accuracy(corpus, dev, folder, threads, goal, l2):
+    """How many iterations, in steps of five, reach the dev accuracy; then the whole program is timed with so many."""
+    log, model = Path(folder, "log.jsonl"), Path(folder, "model.npz")
+    command = ["-m", "tagger", "train-crf", corpus, "-q", "-o", model, "--threads", threads]
+    command += ["--features", "comparison", "--l2", l2, "--tolerance", 0, "--checkpoint-every", 1000000]
+    measured([*command, "--max-iterations", 100, "--dev", dev, "--log", log, "--patience", 4])
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    good = [row["iteration"] for row in rows if (row["dev_accuracy"] or 0) >= goal]
+    _, whole, _ = measured([*command, "--max-iterations", good[0] if good else 100])
+    from tagger import load_model, read_corpus
+
+    return {"whole": whole, "accuracy": load_model(model).score(read_corpus(dev)), "reached": bool(good)}
+
+
+def measured(command):
+    """What a Python program prints, its seconds, its peak memory in MB."""
+    with tempfile.TemporaryFile("w+") as out:
+        begin = time.perf_counter()
+        process = subprocess.Popen([sys.executable, *map(str, command)], stdout=out)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - begin
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise click.ClickException(f"{' '.join(map(str, command))} failed")
+        out.seek(0)
+        return out.read(), seconds, usage.ru_maxrss / 1000
 
 
 if __name__ == "__main__":

@@ -83,10 +83,11 @@ def main():
     trained = time.perf_counter()
     iterations = trainer.logparser.iterations
     found = {
-        "whole_seconds": trained - begin,
-        "training_seconds": trained - encoded,
-        "iterations": len(iterations),
-        "seconds_per_iteration": statistics.median(i["time"] for i in iterations),
+        "whole": trained - begin,
+        "training": trained - encoded,
+        "rest": (encoded - begin) / (trained - begin),
+        "evaluations": len(iterations),
+        "per_evaluation": statistics.median(i["time"] for i in iterations),
         "loss": iterations[-1].get("loss"),
     }
     if options.dev:
@@ -97,7 +98,7 @@ def main():
             guesses = tagger.tag(features([word for word, _ in sentence]))
             right += sum(guess == tag for guess, (_, tag) in zip(guesses, sentence, strict=True))
             total += len(sentence)
-        found["dev_accuracy"] = right / total
+        found["accuracy"] = right / total
     print(json.dumps(found))
 
 

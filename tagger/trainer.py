@@ -86,7 +86,9 @@ class Trainer:
         iterations, evaluations = before + found.iterations, evaluations + found.evaluations
         self.state.weights, self.state.iteration = found.x, iterations
         self.score_dev()
-        return replace(found, iterations=iterations, evaluations=evaluations), self.state
+        full = iterations >= self.max_iterations
+        reason = f"{self.max_iterations} iterations were allowed" if full else found.reason
+        return replace(found, iterations=iterations, evaluations=evaluations, reason=reason), self.state
 
     def first_scale(self) -> np.ndarray:
         return np.asarray((self.layout.counts + max(2 * self.l2, 1.0)) ** -0.25)  # the exponent was found by trial

@@ -105,6 +105,7 @@ def test_the_gradient_of_every_parameter_equals_central_differences(monkeypatch,
     monkeypatch.setattr(likelihood_module, "NARROW", narrow)
     loss = build()
     assert (len(loss.narrow[0].params) > 0) == (narrow > 0.0)
+    assert any(table.inner for table in loss.tables) == (narrow < 10.0)
     weights = random_weights(loss.layout.size)
     _, gradient = loss(weights)
     step = 1e-5
