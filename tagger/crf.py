@@ -95,6 +95,7 @@ class CRFTagger(Tagger):
         sentences = training_sentences(X, y)
         dev = None if X_dev is None else tagged(X_dev, y_dev)
         corpus, layout = self.encode(sentences, init)
+        self.check_dev(dev)
 
         def dev_score(weights: np.ndarray) -> float:
             self.set_weights(*layout.split(weights))
@@ -212,6 +213,12 @@ class CRFTagger(Tagger):
             raise TrainingError(f"l1, l2 and tolerance start at 0, got {self.l1}, {self.l2} and {self.tolerance}")
         if min(self.max_iterations, self.min_count, self.patience) < 1 or self.threads < 0:
             raise TrainingError("max_iterations, min_count and patience are at least 1, threads at least 0")
+
+    def check_dev(self, dev: list[Sentence] | None) -> None:
+        tags = {tag for sentence in dev or [] for tag in sentence.tags or ()}
+        if tags and tags.isdisjoint(self.classes_):
+            few = ", ".join(sorted(tags)[:5])
+            raise TrainingError(f"the dev set has another tag set: none of its tags ({few}, …) is in the corpus")
 
     def set_weights(self, weights: np.ndarray, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> None:
         self.weights_ = weights.astype(np.float32)

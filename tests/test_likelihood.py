@@ -7,6 +7,7 @@ import oracle
 import pytest
 
 from tagger import likelihood as likelihood_module
+from tagger import tables as tables_module
 from tagger.features import learn_features
 from tagger.likelihood import Corpus, Layout, Likelihood
 from tagger.partial import Choices
@@ -102,7 +103,7 @@ def test_with_zero_weights_every_path_is_equally_likely():
 
 @pytest.mark.parametrize("narrow", [0.0, 0.25, 10.0])
 def test_the_gradient_of_every_parameter_equals_central_differences(monkeypatch, narrow):
-    monkeypatch.setattr(likelihood_module, "NARROW", narrow)
+    monkeypatch.setattr(tables_module, "NARROW", narrow)
     loss = build()
     assert (len(loss.narrow[0].params) > 0) == (narrow > 0.0)
     assert any(table.inner for table in loss.tables) == (narrow < 10.0)
@@ -119,7 +120,7 @@ def test_the_gradient_of_every_parameter_equals_central_differences(monkeypatch,
 def test_cells_and_tables_agree(monkeypatch):
     results = []
     for narrow in (0.0, 10.0):
-        monkeypatch.setattr(likelihood_module, "NARROW", narrow)
+        monkeypatch.setattr(tables_module, "NARROW", narrow)
         loss = build()
         results.append(loss(random_weights(loss.layout.size)))
     assert results[0][0] == pytest.approx(results[1][0], rel=1e-13)

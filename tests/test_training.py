@@ -210,3 +210,31 @@ def test_the_log_tells_of_dev_and_loss(tmp_path):
 def test_a_sentence_alone_is_enough():
     model = CRFTagger().fit([Sentence(["a", "b"], ["X", "Y"])])
     assert model.predict([["a", "b"]]) == [["X", "Y"]]
+
+
+def test_a_dev_set_of_another_tag_set_is_refused(corpus):
+    other = [sentence.with_tags(["NOUN"] * len(sentence)) for sentence in corpus]
+    with pytest.raises(TrainingError, match="another tag set"):
+        CRFTagger().fit(corpus, X_dev=other)
+
+
+def tagger(folder, *arguments):
+    command = [sys.executable, "-m", "tagger", *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def test_a_corpus_that_teaches_little_is_named(tmp_path):
+    (tmp_path / "one.txt").write_text("a/X b/X\n")
+    for kind in ("hmm", "crf"):
+        said = tagger(tmp_path, f"train-{kind}", "one.txt").stderr
+        assert "warning: the corpus has one tag only" in said and "warning: the corpus has one sentence only" in said
+
+
+def test_options_that_contradict_each_other_are_wrong_usage(tmp_path):
+    assert tagger(tmp_path, "train-hmm", TRAIN, "-q", "-o", "hmm.npz").returncode == 0
+    patience = tagger(tmp_path, "train-crf", TRAIN, "--patience", 3)
+    assert patience.returncode == 2 and "name a dev set" in patience.stderr
+    features = tagger(tmp_path, "train-crf", TRAIN, "--init", "hmm.npz", "--features", "default")
+    assert features.returncode == 2 and "leave out --features" in features.stderr
+    kind = tagger(tmp_path, "train-crf", TRAIN, "--init", "hmm.npz")
+    assert kind.returncode == 1 and "not a CRF" in kind.stderr

@@ -24,6 +24,7 @@ from tagger.cli.training import (
     check_model_output,
     closing_line,
     course,
+    doubts,
     output_model_option,
     watching,
 )
@@ -88,6 +89,8 @@ def command(
     best model so far.
     """
     begin = time.perf_counter()
+    if given("patience") and not dev:
+        raise click.UsageError("--patience counts scorings of --dev: name a dev set.")
     checkpoint = checkpoint or f"{output}.checkpoint"
     check_model_output(output, corpus, dev)
     for path in filter(None, (log, checkpoint)):
@@ -101,6 +104,8 @@ def command(
         saved = Checkpoint(checkpoint, checkpoint_every, resume)
         model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old)
     save_model(model, output)
+    for doubt in doubts(model):
+        say(doubt, quiet)
     say(course(model.summary_), quiet)
     say(closing_line(model, output, time.perf_counter() - begin, model.summary_.get("dev_accuracy")), quiet)
     stop.leave()
@@ -108,10 +113,15 @@ def command(
 
 def load_initial(path: str) -> CRFTagger:
     """The CRF to go on from, which brings its own template."""
-    source = click.get_current_context().get_parameter_source("features")
-    if source is not None and source.name == "COMMANDLINE":
+    if given("features"):
         raise click.UsageError("--init brings the template of its model: leave out --features.")
     model = load_model(path)
     if not isinstance(model, CRFTagger):
         raise TrainingError(f"cannot go on from {path}: it is a model of kind {model.kind!r}, not a CRF")
     return model
+
+
+def given(option: str) -> bool:
+    """Whether the user named the option."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.COMMANDLINE

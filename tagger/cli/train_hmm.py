@@ -7,7 +7,7 @@ import time
 import click
 
 from tagger.cli.options import PATH, corpus_options, examples, quiet_option, read_tagged, say
-from tagger.cli.training import check_model_output, closing_line, output_model_option
+from tagger.cli.training import check_model_output, closing_line, doubts, output_model_option
 from tagger.hmm import HMMTagger
 from tagger.store import save_model
 
@@ -58,4 +58,6 @@ def command(
     model = HMMTagger(rare_count=rare_count, suffix_length=suffix_length).fit(sentences)
     model.column_ = column
     save_model(model, output)
+    for doubt in doubts(model):
+        say(doubt, quiet)
     say(closing_line(model, output, time.perf_counter() - begin), quiet)

@@ -129,6 +129,16 @@ def course(summary: dict[str, Any]) -> str:
     )
 
 
+def doubts(model: Tagger) -> list[str]:
+    """What a user should know of a corpus that teaches little."""
+    found = []
+    if len(model.classes_) == 1:
+        found.append(f"the corpus has one tag only: every word will be tagged {model.classes_[0]}")
+    if model.summary_["sentences"] == 1:
+        found.append("the corpus has one sentence only: expected a sentence per line")
+    return [f"warning: {doubt}" for doubt in found]
+
+
 def check_model_output(output: str, *inputs: str | None) -> None:
     if output == "-":
         raise click.BadParameter("a model cannot be written to standard output", param_hint="--output")
