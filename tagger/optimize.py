@@ -22,6 +22,7 @@ PERIOD = 10  # iterations over which the fall of the loss is judged
 MEMORY = 10  # steps remembered
 SUFFICIENT = 1e-4  # share of the fall promised by the gradient that a step must bring
 MOST_HALVINGS = 30
+LONGEST = 3.0  # no variable moves farther in one step: before curvature is known well, a step can be wild
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 Watch = Callable[[int, float, np.ndarray], "str | None"]
@@ -98,6 +99,7 @@ def minimise(
         if l1:
             direction[direction * slope >= 0] = 0.0
         step = 1.0 if curvature.steps else first_step or 1 / float(np.linalg.norm(slope))
+        step = min(step, LONGEST / float(np.abs(direction * scale).max()))
         side = np.where(z != 0, np.sign(z), -np.sign(slope)) if l1 else None
         for _ in range(MOST_HALVINGS):
             moved = z + step * direction

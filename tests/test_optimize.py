@@ -89,3 +89,17 @@ def test_a_function_that_lies_is_given_up():
     """The gradient points uphill: no step brings what it promises."""
     found = minimise(lambda x: (float(x @ x), -2 * x), np.ones(3), np.ones(3), 50)
     assert found.iterations == 0 and "no lower loss" in found.reason
+
+
+def test_no_step_is_wild():
+    """Far from the minimum of a flat function, a step by the curvature alone would jump a thousand times too far."""
+    asked = []
+
+    def flat(x):
+        asked.append(x.copy())
+        return float(np.sqrt(1 + x @ x)), x / np.sqrt(1 + x @ x)
+
+    found = minimise(flat, np.full(3, 40.0), np.ones(3), 200)
+    moves = np.abs(np.diff(asked, axis=0)).max(axis=1)
+    assert moves.max() <= 3.0 + 1e-9
+    np.testing.assert_allclose(found.x, 0.0, atol=1e-3)
