@@ -11,12 +11,14 @@ class Sentence:
     """Words, and a tag for each of them unless the sentence is untagged.
 
     `layout` belongs to the format the sentence was read from, whose name it begins with: the lines it needs to write
-    the sentence back with everything that is neither word nor tag (CoNLL-U's other columns, say).
+    the sentence back with everything that is neither word nor tag (CoNLL-U's other columns, say). `offsets` are the
+    places of the words in a text they were cut from: the first character of each, and the one after its last.
     """
 
     words: Sequence[str]
     tags: Sequence[str] | None = None
     layout: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
+    offsets: Sequence[tuple[int, int]] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(self.words))
@@ -24,6 +26,10 @@ class Sentence:
             object.__setattr__(self, "tags", tuple(self.tags))
             if len(self.tags) != len(self.words):
                 raise ValueError(f"{len(self.words)} words, but {len(self.tags)} tags")
+        if self.offsets is not None:
+            object.__setattr__(self, "offsets", tuple(self.offsets))
+            if len(self.offsets) != len(self.words):
+                raise ValueError(f"{len(self.words)} words, but {len(self.offsets)} offsets")
 
     def __len__(self) -> int:
         return len(self.words)

@@ -1,6 +1,7 @@
 """`jsonl`: an object per line, `{"words": [...], "tags": [...]}`. Any word and any tag can be written.
 
-Other keys of the object are kept and written back with the sentence; a blank line without tags keeps its place.
+Other keys of the object are kept and written back with the sentence; a blank line without tags keeps its place. Words
+that were cut from a text have their places written beside them: `"offsets": [[0, 5], ...]`.
 """
 
 from __future__ import annotations
@@ -51,4 +52,6 @@ def write(sentence: Sentence, column: str) -> str:
     found["words"] = [checked(word, "") for word in sentence.words]
     if sentence.tags is not None:
         found["tags"] = [checked(tag, "") for tag in sentence.tags]
+    if sentence.offsets is not None:
+        found["offsets"] = sentence.offsets
     return json.dumps(found, ensure_ascii=False) + "\n"
