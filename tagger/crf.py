@@ -17,6 +17,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays, narrow_floats
 from tagger.chain import Chain
 from tagger.checkpoint import Checkpoint, fingerprint
+from tagger.dominance import Dominance
 from tagger.emissions import Emissions
 from tagger.errors import TemplateError, TrainingError
 from tagger.features import Features, learn_features
@@ -231,11 +232,12 @@ class CRFTagger(Tagger):
 
     def scorer(self) -> Scorer:
         emissions = Emissions(self.features_, self.weights_, len(self.classes_))
+        step = Dominance(self.transitions_)
 
         def score(sentences: list[Words]) -> ChainLattice:
             pack = Pack.of([len(words) for words in sentences])
             chain = Chain(pack, self.start_, self.transitions_, self.end_, emissions(sentences, pack))
-            return ChainLattice(chain)
+            return ChainLattice(chain, step)
 
         return score
 

@@ -22,6 +22,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays
 from tagger.cache import WordCache
 from tagger.chain import Chain
+from tagger.dominance import Dominance
 from tagger.guesser import Guesser, best_kappa
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
@@ -118,6 +119,7 @@ class HMMTagger(Tagger):
 
     def scorer(self) -> Scorer:
         start, transitions, end = np.log(self.pi_), np.log(self.A_), np.log(self.end_)
+        step = Dominance(transitions)
         cache = WordCache(lambda words: {"scores": self.word_scores(words)})
 
         def score(sentences: list[Words]) -> ChainLattice:
@@ -125,7 +127,8 @@ class HMMTagger(Tagger):
             pack = Pack.of([len(words) for words in sentences])
             windows = Windows.of(sentences, 0, pack.tokens)
             slots = cache.find(windows.words)
-            return ChainLattice(Chain(pack, start, transitions, end, cache.arrays["scores"][slots[windows.at(0)]]))
+            chain = Chain(pack, start, transitions, end, cache.arrays["scores"][slots[windows.at(0)]])
+            return ChainLattice(chain, step)
 
         return score
 
