@@ -1,7 +1,7 @@
 """Chinese text to words and sentences: words by jieba (an optional library), sentences by their final marks.
 
-A piece ends with white space or a mark, so that jieba, which looks at whole clauses, gets them one at a time. In Chinese
-text a line is a paragraph, hence the end of a line ends a sentence.
+A piece ends with white space or a mark, so that jieba, which looks at whole clauses, gets them one at a time. In
+Chinese text a line is a paragraph, hence the end of a line ends a sentence.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import Any
 from tagger.errors import TaggerError
 
 CLOSING = "”’」』）》】\"')"
-PIECE = re.compile(rf"[^\s。！？…，；：、]{{0,1000}}(?:[。！？…]{{1,50}}[{CLOSING}]{{0,5}}|[，；：、])|[^\s。！？…，；：、]{{1,1000}}")
+PIECE = re.compile(
+    rf"[^\s。！？…，；：、]{{0,1000}}(?:[。！？…]{{1,50}}[{CLOSING}]{{0,5}}|[，；：、])|[^\s。！？…，；：、]{{1,1000}}"
+)
 FINAL = frozenset("。！？…!?")
 
 

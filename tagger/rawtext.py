@@ -21,7 +21,6 @@ from types import ModuleType
 from tagger.files import Lines
 from tagger.sentence import Sentence
 
-LANGUAGES = ("english", "chinese")
 LONGEST = 10_000
 
 

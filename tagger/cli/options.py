@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import click
@@ -14,11 +15,13 @@ from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, FileError
 from tagger.files import check_writable, open_output
 from tagger.sentence import Sentence
+from tagger.tagmap import TagMap
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 PATH = click.Path(allow_dash=True)
 MODEL = "model.npz"
+LANGUAGES = ("english", "chinese")
 
 
 def examples(*lines: str) -> str:
@@ -31,6 +34,7 @@ def model_option(command: Decorated) -> Decorated:
         "-m",
         "--model",
         "model_path",
+        type=PATH,
         metavar="FILE",
         envvar="TAGGER_MODEL",
         default=MODEL,
@@ -42,7 +46,7 @@ def model_option(command: Decorated) -> Decorated:
 
 def output_option(command: Decorated) -> Decorated:
     help = "Where to write.  [default: standard output]"
-    return click.option("-o", "--output", metavar="FILE", default="-", help=help)(command)
+    return click.option("-o", "--output", type=PATH, metavar="FILE", default="-", help=help)(command)
 
 
 def features_option(command: Decorated) -> Decorated:
@@ -83,6 +87,28 @@ def column_option(command: Decorated) -> Decorated:
     return click.option("--column", type=columns, default="upos", show_default=True, help="Of CoNLL-U.")(command)
 
 
+def tokenize_option(command: Decorated) -> Decorated:
+    return click.option(
+        "--tokenize",
+        type=click.Choice(list(LANGUAGES)),
+        help="Split plain text into sentences and words; alone it means English.",
+    )(command)
+
+
+class TokenizingCommand(click.Command):
+    """One where `--tokenize` may stand alone, also before a file: only a language that follows is its value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        alone = [arg == "--tokenize" and following not in LANGUAGES for arg, following in pairwise([*args, ""])]
+        named = [f"{arg}={LANGUAGES[0]}" if bare else arg for arg, bare in zip(args, alone, strict=True)]
+        return super().parse_args(ctx, named)
+
+
+def map_option(command: Decorated) -> Decorated:
+    help = "Rename tags: lines TAG TAB TAG. Tags that it does not mention stay."
+    return click.option("--map", "map_path", type=PATH, metavar="FILE", help=help)(command)
+
+
 def show_bar(quiet: bool) -> bool:
     return not quiet and sys.stderr is not None and sys.stderr.isatty()
 
@@ -90,6 +116,15 @@ def show_bar(quiet: bool) -> bool:
 def say(message: str, quiet: bool) -> None:
     if not quiet:
         click.echo(message, err=True)
+
+
+def say_unmapped(tag_map: TagMap | None, quiet: bool) -> None:
+    """Once, at the end: what the map of the user did not know."""
+    if tag_map and tag_map.unmapped:
+        found = sorted(tag_map.unmapped)
+        several = f"{len(found)} tags are" if len(found) > 1 else "1 tag is"
+        shown = " ".join(found[:10]) + (" …" if len(found) > 10 else "")
+        say(f"{several} not in the map and stayed: {shown}", quiet)
 
 
 def read_tagged(path: str, input_format: str | None, encoding: str, column: str) -> list[Sentence]:
