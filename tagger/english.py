@@ -73,8 +73,8 @@ WORD = re.compile(  # the first that fits
     | (?<!\w)[:;=][-o^']?[)(DPp\]\[|/\\]+(?![\w/]) | (?<!\w)[(][:;=](?!\w) # faces
     | (?<!\w)>?:['-]?[(]+ | <3(?!\d) | \^_+\^
     | (?<!\w)[A-Z]\.(?=[A-Z]\w)                                           # J.Smith
-    | (?<![^\W_])(?:[A-Za-z]\.){{2,}}(?:[A-Za-z](?!\w))?                   # U.S., U.S.A
-    | (?<![^\W_])[A-Za-z]\.[A-Za-z](?!\w) | (?<!\w)[A-HJ-Z]\.(?![\w.])     # p.m, initials
+    | (?<![^\W\d_])(?:[A-Za-z]\.){{2,}}(?:[A-Za-z](?!\w))?                   # U.S., U.S.A
+    | (?<![^\W\d_])[A-Za-z]\.[A-Za-z](?!\w) | (?<!\w)[A-HJ-Z]\.(?![\w.])     # p.m, initials
     | (?<!\w)(?:{"|".join(map(re.escape, TITLES + ABBREVIATIONS))})(?![\w.])
     | (?<!\w)(?i:w/o?|b/c)(?!\w)
     | (?:\+?\d{{1,3}}[-./])?(?<!\d)\d{{3}}[-./]\d{{3}}[-.]\d{{4}}(?!\w)    # telephones

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from importlib import import_module
 from itertools import chain
 from types import ModuleType
 
+from tagger import chinese, english
 from tagger.files import Lines
 from tagger.sentence import Sentence
 
+LANGUAGES: dict[str, ModuleType] = {"english": english, "chinese": chinese}
 LONGEST = 10_000
 
 
@@ -28,7 +29,7 @@ class RawText:
     """The sentences of a text. `by_line`: the end of a line ends a sentence always."""
 
     def __init__(self, source: Lines, language: str, by_line: bool = False) -> None:
-        self.language: ModuleType = import_module(f"tagger.{language}")
+        self.language = LANGUAGES[language]
         self.by_line = by_line
         self.source = source
         self._last = False  # no other sentence can be made of what has arrived

@@ -13,12 +13,12 @@ from tagger.cli.options import (
     quiet_option,
     say,
     say_unmapped,
+    tag_map_of,
 )
 from tagger.corpus import FORMATS, SUFFIXES_TO_WRITE, format_of, read_sentences, render
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError
 from tagger.files import Lines, open_output
-from tagger.tagmap import read_map
 
 
 @click.command(
@@ -57,7 +57,7 @@ def command(
     write it; any other means word/TAG. Either may be - for standard input or output.
     """
     check_output(target, source, map_path)
-    tag_map = read_map(map_path) if map_path else None
+    tag_map = tag_map_of(map_path)
     lines = Lines(source, encoding)
     format = input_format or (format_of(source, SUFFIXES_TO_WRITE) if untagged else None)
     write_as = output_format or format_of(target, SUFFIXES_TO_WRITE)

@@ -18,13 +18,13 @@ from tagger.cli.options import (
     quiet_option,
     read_tagged,
     say_unmapped,
+    tag_map_of,
     write_text,
 )
 from tagger.corpus.conllu import COLUMNS
 from tagger.metrics import evaluate
 from tagger.report import as_json, as_table
 from tagger.store import load_model
-from tagger.tagmap import read_map
 
 
 @click.command(
@@ -61,7 +61,7 @@ def command(
     compared; so a map from Penn to universal tags serves for GOLD with either.
     """
     check_output(output, gold, model_path, map_path)
-    tag_map = read_map(map_path) if map_path else None
+    tag_map = tag_map_of(map_path)
     model = load_model(model_path)
     sentences = read_tagged(gold, input_format, encoding, column or model.column_)
     guesses = model.predict(sentences)

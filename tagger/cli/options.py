@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,7 +15,9 @@ from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, FileError
 from tagger.files import check_writable, open_output
 from tagger.sentence import Sentence
-from tagger.tagmap import TagMap
+
+if TYPE_CHECKING:
+    from tagger.tagmap import TagMap
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -116,6 +118,15 @@ def show_bar(quiet: bool) -> bool:
 def say(message: str, quiet: bool) -> None:
     if not quiet:
         click.echo(message, err=True)
+
+
+def tag_map_of(path: str | None) -> TagMap | None:
+    """The map that `--map` names, if it names one."""
+    if path is None:
+        return None
+    from tagger.tagmap import read_map
+
+    return read_map(path)
 
 
 def say_unmapped(tag_map: TagMap | None, quiet: bool) -> None:

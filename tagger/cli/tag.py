@@ -22,6 +22,7 @@ from tagger.cli.options import (
     quiet_option,
     say,
     say_unmapped,
+    tag_map_of,
     tokenize_option,
 )
 from tagger.corpus import FORMATS, format_of, read_sentences, render
@@ -30,7 +31,6 @@ from tagger.files import Lines, exists, open_output
 from tagger.sentence import Sentence
 from tagger.store import load_model
 from tagger.stream import tag_stream
-from tagger.tagmap import read_map
 
 
 @click.command(
@@ -74,7 +74,7 @@ def command(
     if tokenize and input_format:
         raise click.UsageError("--tokenize reads plain text: it does not go with --input-format.")
     check_output(output, model_path, map_path, *files)
-    tag_map = read_map(map_path) if map_path else None
+    tag_map = tag_map_of(map_path)
     model = load_model(model_path)
     for path in files:
         if path != "-" and not exists(path):
