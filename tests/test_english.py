@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from tagger import english
 
 CUT = """
-don't = do n't | Don’t = Do n’t | can't = ca n't | won't = wo n't | WASN'T = WAS N'T | dont = do nt | cannot = can not
-gonna = gon na | I'm = I 'm | they're = they 're | we've = we 've | he'd = he 'd | she'll = she 'll
-He'd've = He 'd 've | dog's = dog 's | dogs' = dogs ' | O'Hara's = O'Hara 's | Shi'ite = Shi'ite | rock-n-roll = rock - n - roll
-$5 = $ 5 | US$5.99 = US$ 5.99 | 10% = 10 % | 3,000.50 = 3,000.50 | 10:30 = 10:30 | 5pm = 5 pm | 5p.m. = 5 p.m.
-#1 = # 1 | 1990s = 1990s | 1990's = 1990's | '90s = '90s | 21st = 21st | 4105SF = 4105SF | 4G = 4G | 12/24/2001 = 12/24/2001
-713-853-3989 = 713-853-3989 | 15-year = 15 - year | state-of-the-art = state - of - the - art | e-mail = e-mail
-anti-war = anti-war | U.S.-based = U.S. - based | and/or = and / or | w/o = w/o | AT&T's = AT&T 's | R&D = R&D
-U.S. = U.S. | p.m. = p.m. | Mr. = Mr. | J. = J. | J.Smith = J. Smith | end. = end . | wait... = wait ...
-what?! = what ?! | yes!!! = yes !!! | (see = ( see | "quoted," = " quoted , " | ''x'' = '' x '' | a--b = a -- b | ===== = =====
+don't = do n't | Don’t = Do n’t | can't = ca n't | won't = wo n't | WASN'T = WAS N'T | dont = do nt
+cannot = can not | gonna = gon na | I'm = I 'm | they're = they 're | we've = we 've | he'd = he 'd
+she'll = she 'll | He'd've = He 'd 've | dog's = dog 's | dogs' = dogs ' | O'Hara's = O'Hara 's | Shi'ite = Shi'ite
+rock-n-roll = rock - n - roll | $5 = $ 5 | US$5.99 = US$ 5.99 | 10% = 10 % | 3,000.50 = 3,000.50 | 10:30 = 10:30
+5pm = 5 pm | 5p.m. = 5 p.m. | #1 = # 1 | 1990s = 1990s | 1990's = 1990's | '90s = '90s | 21st = 21st
+4105SF = 4105SF | 4G = 4G | 12/24/2001 = 12/24/2001 | 713-853-3989 = 713-853-3989 | 15-year = 15 - year
+state-of-the-art = state - of - the - art | e-mail = e-mail | anti-war = anti-war | U.S.-based = U.S. - based
+and/or = and / or | w/o = w/o | AT&T's = AT&T 's | R&D = R&D | U.S. = U.S. | p.m. = p.m. | Mr. = Mr. | J. = J.
+J.Smith = J. Smith | end. = end . | wait... = wait ... | what?! = what ?! | yes!!! = yes !!! | (see = ( see
+"quoted," = " quoted , " | ''x'' = '' x '' | a--b = a -- b | ===== = =====
 http://x.org/a?b=c. = http://x.org/a?b=c . | www.x.org, = www.x.org , | j.doe@x.co.uk = j.doe@x.co.uk | @you = @you
 report.pdf = report.pdf | comp.sources.unix = comp.sources.unix | #tag = #tag | :-) = :-) | great:) = great : )
 <3 = <3 | naïve = naïve | cafe\u0301s = cafe\u0301s | Zürich's = Zürich 's | 你好 = 你好 | x\u00ady = x \u00ad y
