@@ -35,7 +35,7 @@ class Sentence:
         return len(self.words)
 
     def with_tags(self, tags: Sequence[str]) -> Sentence:
-        return Sentence(self.words, tags, self.layout)
+        return Sentence(self.words, tags, self.layout, self.offsets)
 
     def lines_of(self, format: str) -> tuple[str, ...]:
         """The lines the sentence was read from, if they were of that format."""
