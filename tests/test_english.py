@@ -41,10 +41,10 @@ def test_joined_the_words_are_the_piece_and_none_is_empty(piece):
 @pytest.mark.parametrize(
     "unit", ["a-", "@", "a.", "'", "a.b-", "1/", "1.", "ab.", "www.", "a&", "http://", "x's", "re-"]
 )
-def test_no_piece_takes_long(unit):
+def test_no_piece_is_searched_for_ever(unit):
     start = time.perf_counter()
     english.cut((unit * 1000)[:1000])
-    assert time.perf_counter() - start < 1  # a hundred times what it takes; without limits in the pattern it is minutes
+    assert time.perf_counter() - start < 5  # 10 ms, unless the pattern tries all ways to divide the piece
 
 
 def test_pieces_are_remembered_but_not_endless_ones():

@@ -47,6 +47,11 @@ def test_blank_lines_end_paragraphs_and_other_line_ends_are_spaces():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_it_does_not_matter_where_the_text_is_cut_on_its_way(size):
+    assert spoken(read(TEXT, size=size)) == spoken(read(TEXT))
+
+
 def test_to_somebody_at_a_terminal_a_line_is_a_whole():
     assert spoken(read("Hello\nMr.\n\nIt is. So", by_line=True)) == ["Hello", "Mr.", "It is .", "So"]
 
@@ -130,9 +135,12 @@ def test_chinese_words_and_sentences():
 def test_jieba_is_loaded_in_silence_even_where_warnings_are_errors(tmp_path):
     code = "from tagger.chinese import words; print(words('中文'))"
     command = [sys.executable, "-W", "error", "-c", code]
-    run = subprocess.run(command, env=os.environ | {"TMPDIR": str(tmp_path)}, capture_output=True, text=True)
+    temporary, compiled = tmp_path / "temporary", tmp_path / "compiled"  # warnings are given when code is compiled
+    temporary.mkdir()
+    env = os.environ | {"TMPDIR": str(temporary), "PYTHONPYCACHEPREFIX": str(compiled)}
+    run = subprocess.run(command, env=env, capture_output=True, text=True)
     assert (run.returncode, run.stderr) == (0, "")
-    assert list(tmp_path.iterdir()) == []  # nor is a cache left where others could put one
+    assert list(temporary.iterdir()) == []  # nor is a cache left where others could put one
 
 
 def test_without_jieba_the_error_says_what_to_install(monkeypatch):
