@@ -119,7 +119,7 @@ def cut(piece: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-remembered = lru_cache(maxsize=1 << 16)(cut)
+remembered = lru_cache(maxsize=1 << 14)(cut)
 
 
 def ends(found: list[str], following: str | None) -> bool:
