@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -111,10 +110,6 @@ def map_option(command: Decorated) -> Decorated:
     return click.option("--map", "map_path", type=PATH, metavar="FILE", help=help)(command)
 
 
-def show_bar(quiet: bool) -> bool:
-    return not quiet and sys.stderr is not None and sys.stderr.isatty()
-
-
 def say(message: str, quiet: bool) -> None:
     if not quiet:
         click.echo(message, err=True)
@@ -130,12 +125,12 @@ def tag_map_of(path: str | None) -> TagMap | None:
 
 
 def say_unmapped(tag_map: TagMap | None, quiet: bool) -> None:
-    """Once, at the end: what the map of the user did not know."""
+    """Once: what the map of the user does not know."""
     if tag_map and tag_map.unmapped:
         found = sorted(tag_map.unmapped)
-        several = f"{len(found)} tags are" if len(found) > 1 else "1 tag is"
+        several = f"{len(found)} tags are not in it and stay" if len(found) > 1 else "1 tag is not in it and stays"
         shown = " ".join(found[:10]) + (" …" if len(found) > 10 else "")
-        say(f"{several} not in the map and stayed: {shown}", quiet)
+        say(f"--map: {several}: {shown}", quiet)
 
 
 def read_tagged(path: str, input_format: str | None, encoding: str, column: str) -> list[Sentence]:
