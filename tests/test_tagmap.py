@@ -76,6 +76,15 @@ def test_tag_writes_the_new_tags_and_tells_once_which_stayed(model, file, tmp_pa
     assert capfd.readouterr().err == ""
 
 
+def test_several_taggings_that_a_map_would_make_look_alike_are_refused(model, file, tmp_path, capfd):
+    (tmp_path / "a.txt").write_text("The dog barks .\n")
+    command = ["tag", "-q", str(tmp_path / "a.txt"), "-m", str(model), "--nbest", "2", "--map"]
+    assert run([*command, str(file("NN\tNOUN\nNNS\tNOUN\n"))]) == 2
+    assert "taggings would look alike" in capfd.readouterr().err
+    assert run([*command, str(file("NN\tNOUN\n"))]) == 0
+    assert "dog/NOUN" in capfd.readouterr().out
+
+
 def test_eval_maps_both_sides_so_that_gold_may_have_either_tag_set(model, tmp_path, capfd):
     gold = DATA / "english-test.txt"
     universal = tmp_path / "universal.txt"

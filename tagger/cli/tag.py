@@ -113,6 +113,8 @@ def command(
     words = read_lexicon(lexicon, known=frozenset(model.classes_)) if lexicon else None
     constraints = Constraints(model.classes_, words, keep_tags) if words or keep_tags else None
     names = tag_map.tags(model.classes_) if tag_map else None
+    if nbest and names and len(set(names)) < len(names):
+        raise click.UsageError("--nbest does not go with a --map that joins tags: taggings would look alike.")
     say_unmapped(tag_map, quiet)
     annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0, names)
     read = partial(sentences_of, tokenize=tokenize, format=input_format, column=model.column_, constraints=constraints)
