@@ -73,6 +73,5 @@ class Hint:
                 glued = next(filter(GLUED.fullmatch, sentence.words), None)
                 if glued:
                     self.left = 0
-                    message = f"hint: {glued!r} looks like a word and a mark: tokens should stand between spaces"
-                    say(message, quiet=False)
+                    say(f"hint: {glued!r} looks like a word and a mark; --tokenize sets them apart", quiet=False)
             yield sentence

@@ -111,7 +111,7 @@ def command(
     annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0, names)
     read = partial(sentences_of, tokenize=tokenize, format=input_format, column=model.column_, constraints=constraints)
     hint = Hint(quiet or write_as != "slash" or bool(tokenize))
-    with open_output(output) as stream, progress(files, quiet) as advance:
+    with open_output(output) as stream, progress(files, output, quiet) as advance:
         todo = chain.from_iterable(named_blocks(Lines(path, encoding), read, hint) for path in files)
         for text, tokens in in_order(Rendering(annotator, write_as), todo, jobs or available_cores()):
             stream.write(text)
@@ -148,9 +148,9 @@ class Rendering:
 
 
 @contextmanager
-def progress(files: tuple[str, ...], quiet: bool) -> Iterator[Callable[[int], Any]]:
+def progress(files: tuple[str, ...], output: str, quiet: bool) -> Iterator[Callable[[int], Any]]:
     """What to call with the tokens done; a bar, if somebody can see it and is not looking at the answers instead."""
-    if "-" in files or not show_bar(quiet) or sys.stdout.isatty():
+    if "-" in files or not show_bar(quiet) or (output == "-" and sys.stdout.isatty()):
         yield lambda tokens: None
         return
     with open_bar("tag", " tokens") as bar:
