@@ -25,6 +25,7 @@ from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
 from tagger.model import Scorer, Tagger, Words, tagged, training_data, training_sentences
+from tagger.overlap import marks
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, among, read_choices
 from tagger.sentence import Sentence
@@ -123,6 +124,9 @@ class CRFTagger(Tagger):
             raise TrainingError(f"the loss became {found.loss}: no model; try another --l2 (it was {self.l2})")
         self.set_weights(*layout.split(state.best_weights if dev else found.x))
         self.drop_zeros()
+        self.seen_ = marks(sentence.words for sentence in sentences)
+        if init:
+            self.seen_ = np.union1d(self.seen_, init.seen_)
         self.summary_ = {
             "sentences": len(sentences),
             "tokens": len(corpus.tags),

@@ -27,6 +27,7 @@ from tagger.guesser import Guesser, best_kappa
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.model import Scorer, Tagger, Words, training_data
+from tagger.overlap import marks
 from tagger.pack import Pack
 from tagger.windows import Windows
 
@@ -63,6 +64,7 @@ class HMMTagger(Tagger):
         self.lexicon_ = Lexicon.of(windows.words, windows.at(0), tags, K)
         self.prior_ = np.bincount(tags, minlength=K) / len(tags)
         self.learn_words(K)
+        self.seen_ = marks(sentence.words for sentence in sentences)
         self.summary_ = {"sentences": len(sentences), "tokens": len(tags)}
         return self
 

@@ -33,6 +33,11 @@ class Lexicon:
         """Whether each word occurs."""
         return np.asarray(self.words.find(words) >= 0)
 
+    def ambiguous(self, words: Sequence[str]) -> np.ndarray:
+        """Whether each word occurs with two or more tags."""
+        ids = self.words.find(words)
+        return np.asarray(np.append(self.rows.widths, 0)[ids] > 1)  # of an unknown word, -1, the last
+
     def arrays(self) -> Arrays:
         return self.words.arrays("words") | self.rows.arrays("lexicon") | {"lexicon.counts": narrow(self.counts)}
 

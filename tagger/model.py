@@ -34,6 +34,7 @@ class Tagger(ABC):
     classes_: list[str]  # the K tags, sorted
     lexicon_: Lexicon
     summary_: dict[str, Any]  # of training, for a reader; no clocks
+    seen_: np.ndarray  # marks of the training sentences (`overlap`)
     column_: str = "upos"  # of CoNLL-U: where the tags came from, and where to put them
 
     @abstractmethod

@@ -42,7 +42,7 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
     }
     text = json.dumps(meta, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
     with atomic_writer(path) as stream:
-        write_archive(stream, {"meta": np.frombuffer(text, np.uint8)} | model.arrays())
+        write_archive(stream, {"meta": np.frombuffer(text, np.uint8), "seen": model.seen_} | model.arrays())
 
 
 def load_model(path: str | os.PathLike[str]) -> Tagger:
@@ -92,5 +92,6 @@ def build(archive: Archive) -> Tagger:
     model.classes_ = tags
     model.column_ = archive.setting("column", str)
     model.summary_ = archive.setting("summary", dict)
+    model.seen_ = archive.take("seen", "u", None)
     model.restore(archive)
     return model

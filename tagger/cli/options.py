@@ -110,6 +110,12 @@ def map_option(command: Decorated) -> Decorated:
     return click.option("--map", "map_path", type=PATH, metavar="FILE", help=help)(command)
 
 
+def given(option: str) -> bool:
+    """Whether the user named the option."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
 def say(message: str, quiet: bool) -> None:
     if not quiet:
         click.echo(message, err=True)

@@ -14,6 +14,7 @@ from tagger.cli.options import (
     corpus_options,
     examples,
     features_option,
+    given,
     quiet_option,
     read_tagged,
     say,
@@ -119,9 +120,3 @@ def load_initial(path: str) -> CRFTagger:
     if not isinstance(model, CRFTagger):
         raise TrainingError(f"cannot go on from {path}: it is a model of kind {model.kind!r}, not a CRF")
     return model
-
-
-def given(option: str) -> bool:
-    """Whether the user named the option."""
-    source = click.get_current_context().get_parameter_source(option)
-    return source is click.core.ParameterSource.COMMANDLINE
