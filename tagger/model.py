@@ -89,8 +89,8 @@ class Tagger(ABC):
         """For each sentence up to n taggings as (probability, tags), best first."""
         out: list[list[tuple[float, list[str]]]] = [[] for _ in X]
         for group, lattice in self.lattices(X):
-            for i, z, paths in zip(group.tolist(), lattice.log_z().tolist(), lattice.n_best(n), strict=True):
-                out[i] = [(float(np.exp(s - z)), [self.classes_[k] for k in path.tolist()]) for s, path in paths]
+            for i, paths in zip(group.tolist(), n_best(lattice, n), strict=True):
+                out[i] = [(probability, [self.classes_[k] for k in path.tolist()]) for probability, path in paths]
         return out
 
     def score(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> float:
@@ -113,6 +113,12 @@ class Tagger(ABC):
         for name, value in settings.items():
             setattr(self, name, value)
         return self
+
+
+def n_best(lattice: Lattice, n: int) -> list[list[tuple[float, np.ndarray]]]:
+    """For each sentence up to n paths as (probability, tags), best first."""
+    found = zip(lattice.n_best(n), lattice.log_z().tolist(), strict=True)
+    return [[(float(np.exp(score - z)), path) for score, path in paths] for paths, z in found]
 
 
 def by_sentence(X: Sequence[Any], answers: Iterable[tuple[np.ndarray, Any]]) -> list[Any]:

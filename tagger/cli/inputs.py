@@ -12,10 +12,11 @@ from tagger.constraints import Constraints
 from tagger.corpus import format_of, read_sentences
 from tagger.errors import FileError
 from tagger.files import Lines, exists
+from tagger.lexicon import Lexicon
 from tagger.sentence import Sentence
 from tagger.stream import blocks
 
-GLUED = re.compile(r"[^\W\d_]{2,}[,;:!?]|[^\W\d_]{4,}\.")  # world. and well, but not Inc. and etc.
+GLUED = re.compile(r"[\"'“‘(]*([^\W\d_]{2,}[,;:!?]|[^\W\d_]{4,}\.)[\"'”’)]*")  # world. and well, but not Inc. and etc.
 LOOKED_AT = 1000  # sentences looked at to see whether their marks are glued to the words
 
 Named = tuple[str, list[Sentence]]  # of which file, and sentences
@@ -63,15 +64,17 @@ def possible(sentences: Iterable[Sentence], lines: Lines, constraints: Constrain
 class Hint:
     """Lets sentences pass, and says once if marks are glued to words: a tagger wants `world .`, not `world.`"""
 
-    def __init__(self, quiet: bool) -> None:
-        self.left = 0 if quiet else LOOKED_AT
+    def __init__(self, lexicon: Lexicon | None) -> None:
+        self.lexicon = lexicon  # of words that are as they should be; None to say nothing
+        self.left = LOOKED_AT if lexicon else 0
 
     def __call__(self, sentences: Iterator[Sentence]) -> Iterator[Sentence]:
         for sentence in sentences:
-            if self.left:
+            if self.left and self.lexicon:
                 self.left -= 1
-                glued = next(filter(GLUED.fullmatch, sentence.words), None)
-                if glued:
+                glued = [word for word in sentence.words if GLUED.fullmatch(word)]
+                strange = [word for word in glued if not self.lexicon.known([word])[0]]
+                if strange:
                     self.left = 0
-                    say(f"hint: {glued!r} looks like a word and a mark; --tokenize sets them apart", quiet=False)
+                    say(f"hint: {strange[0]!r} looks like a word and a mark; --tokenize sets them apart", quiet=False)
             yield sentence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from itertools import pairwise
@@ -20,9 +21,21 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-PATH = click.Path(allow_dash=True)
+PATH = click.Path(allow_dash=True, readable=False)
 MODEL = "model.npz"
 LANGUAGES = ("english", "chinese")
+
+
+class Finite(click.FloatRange):
+    """A number in a range, but neither nan nor infinity."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
 
 
 def examples(*lines: str) -> str:

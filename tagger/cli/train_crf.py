@@ -10,6 +10,7 @@ import click
 from tagger.checkpoint import Checkpoint
 from tagger.cli.options import (
     PATH,
+    Finite,
     check_output,
     corpus_options,
     examples,
@@ -20,7 +21,6 @@ from tagger.cli.options import (
     say,
 )
 from tagger.cli.training import (
-    Finite,
     Stop,
     check_model_output,
     closing_line,
