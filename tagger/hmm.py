@@ -1,15 +1,9 @@
 """The hidden Markov model: count, smooth, guess unknown words, fill a lattice.
 
-    p(words, tags) = pi[y_1] · Π_t A[y_{t-1}, y_t] · end[y_T] · Π_t P(w_t | y_t)
+    p(words, tags) = Π_t P(y_t | y_{t-2}, y_{t-1}) · P(w_t | y_t) · P(end | y_{T-1}, y_T)
 
-`pi`, each row of `A` together with `end`, come from counts that lean on the plain tag frequencies as if those had been
-seen κ times. A word's probability is turned round with Bayes' rule, P(w | t) = P(t | w) · P(w) / P(t), and P(t | w)
-leans on what the spelling suggests as if that had been seen λ times:
-
-    P(t | w) = (count(w, t) + λ · guess(t | spelling of w)) / (count(w) + λ)
-
-So frequent words speak for themselves, unknown ones are guessed, and rare ones are between. κ and λ maximise the
-likelihood of each token when it is left out of the counts.
+`transitions` says how tags follow each other, `neighbours` what frequent words change in that, `wordmodel` how likely a
+word is under a tag. A model of first order knows one tag before instead of two, and nothing of neighbours.
 """
 
 from __future__ import annotations
@@ -22,29 +16,50 @@ import numpy as np
 from tagger.archive import Archive, Arrays
 from tagger.cache import WordCache
 from tagger.chain import Chain
-from tagger.guesser import Guesser, best_kappa
-from tagger.lattice import ChainLattice
+from tagger.lattice import ChainLattice, Lattice
 from tagger.lexicon import Lexicon
 from tagger.model import Scorer, Tagger, Words, training_data
+from tagger.neighbours import Neighbours
 from tagger.pack import Pack
+from tagger.transitions import Steps, Transitions
+from tagger.trigram import TrigramLattice, best_tags
 from tagger.windows import Windows
+from tagger.wordmodel import WordModel
+
+FREQUENT = 30  # words seen more often have a say in what comes before and after them
+CANDIDATES, SLIGHT = 12, 1e-4  # tags considered for a word, unless so many times less likely than its best
 
 
 class HMMTagger(Tagger):
     """Settings: words seen up to `rare_count` times teach the guesser, which looks at up to `suffix_length` letters."""
 
     kind = "hmm"
-    pi_: np.ndarray  # (K,) probabilities, as all of these
-    A_: np.ndarray  # (K, K) [previous, next]
-    end_: np.ndarray  # (K,); A_[i].sum() + end_[i] = 1
-    prior_: np.ndarray  # (K,) P(t)
-    B_: np.ndarray  # for each entry of the lexicon, P(w | t) as far as it rests on counts
-    lambda_: float
-    guesser_: Guesser
+    neighbours_: Neighbours
+    words_: WordModel
 
-    def __init__(self, *, rare_count: int = 10, suffix_length: int = 6) -> None:
+    def __init__(self, *, order: int = 2, rare_count: int = 10, suffix_length: int = 6) -> None:
+        self.order = order
         self.rare_count = rare_count
         self.suffix_length = suffix_length
+
+    @property
+    def transitions_(self) -> Transitions:
+        return self.neighbours_.transitions
+
+    @property
+    def pi_(self) -> np.ndarray:
+        """(K,) P(first tag)"""
+        return self.transitions_.A[-1, :-1]
+
+    @property
+    def A_(self) -> np.ndarray:
+        """(K, K) P(next | previous); A_[i].sum() + end_[i] = 1"""
+        return self.transitions_.A[:-1, :-1]
+
+    @property
+    def end_(self) -> np.ndarray:
+        """(K,) P(end | last tag)"""
+        return self.transitions_.A[:-1, -1]
 
     def fit(
         self,
@@ -57,70 +72,43 @@ class HMMTagger(Tagger):
         sentences, self.classes_, tags = training_data(X, y)
         K = len(self.classes_)
         lengths = np.array([len(sentence) for sentence in sentences])
-        self.count_transitions(tags, lengths, K)
         windows = Windows.of([sentence.words for sentence in sentences], margin=0)
-        self.lexicon_ = Lexicon.of(windows.words, windows.at(0), tags, K)
-        self.prior_ = np.bincount(tags, minlength=K) / len(tags)
-        self.learn_words(K)
+        ids = windows.at(0)
+        self.lexicon_ = Lexicon.of(windows.words, ids, tags, K)
+        prior = np.bincount(tags, minlength=K) / len(tags)
+        self.words_ = WordModel.learn(self.lexicon_, prior, self.rare_count, self.suffix_length)
+        self.count_neighbours(Steps.of(tags, lengths, K), self.lexicon_.words.find(windows.words)[ids])
         self.summary_ = {"sentences": len(sentences), "tokens": len(tags)}
         return self
 
-    def count_transitions(self, tags: np.ndarray, lengths: np.ndarray, K: int) -> None:
-        """`pi_`, `A_` and `end_`, from one table of counts in which row K is the start and column K the end.
-
-        P(j | i) = (count(i, j) + κ · P(j)) / (count(i) + κ)
-        """
-        steps = len(tags) + len(lengths)  # each sentence has one step more than tokens
-        place = np.arange(len(tags)) + np.repeat(np.arange(len(lengths)), lengths)
-        before, after = np.full(steps, K), np.full(steps, K)
-        after[place] = tags
-        before[place + 1] = tags
-        counts = np.bincount(before * (K + 1) + after, minlength=(K + 1) ** 2).reshape(K + 1, K + 1).astype(float)
-        total = counts.sum(axis=1, keepdims=True)  # (K + 1, 1)
-        prior = np.tile(counts.sum(axis=0), (K + 1, 1))  # [previous, next]
-        prior[K, K] = 0.0  # no sentence ends before it began
-        prior /= prior.sum(axis=1, keepdims=True)
-        i, j = np.nonzero(counts)
-        kappa, _ = best_kappa(counts[i, j] - 1, total[i, 0] - 1, prior[i, j], counts[i, j])
-        P = (counts + kappa * prior) / (total + kappa)
-        self.pi_, self.A_, self.end_ = P[K, :K], P[:K, :K], P[:K, K]
-
-    def learn_words(self, K: int) -> None:
-        """`guesser_`, `lambda_` and `B_`."""
-        lexicon = self.lexicon_
-        owners, tags, counts = lexicon.rows.owners, lexicon.rows.tags, lexicon.counts.astype(float)
-        total = np.bincount(owners, weights=counts)  # (words,)
-        rare = np.flatnonzero(total <= max(self.rare_count, total.min()))
-        entries = np.flatnonzero(np.isin(owners, rare))
-        place = np.searchsorted(rare, owners[entries])
-        words = [lexicon.words[i] for i in rare.tolist()]
-        self.guesser_, guess = Guesser.learn(words, place, tags[entries], counts[entries], K, self.suffix_length)
-        left = (counts[entries] - 1, total[owners[entries]] - 1)
-        self.lambda_, _ = best_kappa(*left, guess, counts[entries])
-        # count(w, t) / (count(w) + λ) · P(w) / P(t), where P(w) = count(w) / N and P(t) = count(t) / N
-        of_word = total[owners]
-        self.B_ = counts / (of_word + self.lambda_) * of_word / (self.prior_[tags] * total.sum())
+    def count_neighbours(self, steps: Steps, words: np.ndarray) -> None:
+        """`neighbours_`, from the steps and the lexicon's words (N,)."""
+        K, width = steps.K, steps.K + 1
+        bigrams = np.bincount(steps.v * width + steps.w, minlength=width**2).reshape(width, width)
+        transitions = Transitions.count(steps, np.bincount(steps.w, minlength=width), bigrams, self.order)
+        rows = self.lexicon_.rows
+        often = np.flatnonzero(np.bincount(words) > FREQUENT)
+        if self.order == 1 or not len(often):
+            self.neighbours_ = Neighbours.none(transitions)
+            return
+        entries, widths = rows.entries(often)
+        scores, _ = self.words_([self.lexicon_.words[i] for i in often.tolist()])
+        P = np.exp(scores[np.repeat(np.arange(len(often)), widths), rows.tags[entries]])
+        cells = rows.owners[entries] * K + rows.tags[entries]
+        self.neighbours_ = Neighbours.count(transitions, steps, words, cells, P)
 
     def word_scores(self, words: Sequence[str]) -> np.ndarray:
-        """(words, K) log P(w | t); a word never seen counts as if it had been seen once."""
-        lexicon = self.lexicon_
-        tokens = lexicon.counts.sum()
-        ids = lexicon.words.find(words)
-        rows, known = np.flatnonzero(ids >= 0), ids[ids >= 0]
-        entries, widths = lexicon.rows.entries(known)
-        owners = np.repeat(rows, widths)
-        seen = np.bincount(owners, weights=lexicon.counts[entries], minlength=len(words))
-        # λ / (count(w) + λ) · guess · P(w) / P(t), plus B for the tags seen with w
-        share = self.lambda_ / (seen + self.lambda_) * np.maximum(seen, 1) / tokens
-        P = self.guesser_(words) * share[:, None] / self.prior_
-        P[owners, lexicon.rows.tags[entries]] += self.B_[entries]
-        return np.log(P)
+        """(words, K) log P(w | t)"""
+        return self.words_(words)[0]
 
     def scorer(self) -> Scorer:
+        return self.first_order() if self.order == 1 else self.second_order()
+
+    def first_order(self) -> Scorer:
         start, transitions, end = np.log(self.pi_), np.log(self.A_), np.log(self.end_)
         cache = WordCache(lambda words: {"scores": self.word_scores(words)})
 
-        def score(sentences: list[Words]) -> ChainLattice:
+        def score(sentences: list[Words]) -> Lattice:
             sentences = self.uncapitalised(sentences)
             pack = Pack.of([len(words) for words in sentences])
             windows = Windows.of(sentences, 0, pack.tokens)
@@ -128,6 +116,26 @@ class HMMTagger(Tagger):
             return ChainLattice(Chain(pack, start, transitions, end, cache.arrays["scores"][slots[windows.at(0)]]))
 
         return score
+
+    def second_order(self) -> Scorer:
+        cache = WordCache(self.candidates)
+
+        def score(sentences: list[Words]) -> Lattice:
+            sentences = self.uncapitalised(sentences)
+            pack = Pack.of([len(words) for words in sentences])
+            windows = Windows.of(sentences, 0, pack.tokens)
+            lines = cache.find(windows.words)[windows.at(0)]
+            known = cache.arrays
+            return TrigramLattice(pack, self.neighbours_, lines, known["words"], known["scores"], known["candidates"])
+
+        return score
+
+    def candidates(self, words: Sequence[str]) -> dict[str, np.ndarray]:
+        """For each word its number, its scores and its candidates, best first."""
+        scores, ids = self.words_(words)
+        likely = scores + np.log(self.words_.prior)  # P(t | w), but for a factor
+        likely[likely < likely.max(axis=1, keepdims=True) + np.log(SLIGHT)] = -np.inf
+        return {"words": ids, "scores": scores, "candidates": best_tags(likely, CANDIDATES)}
 
     def uncapitalised(self, sentences: list[Words]) -> list[Words]:
         """Sentences whose first word is capitalised and unknown, but known in lower case, begin in lower case."""
@@ -140,17 +148,12 @@ class HMMTagger(Tagger):
         ]
 
     def arrays(self) -> Arrays:
-        own = {"pi": self.pi_, "A": self.A_, "end": self.end_, "prior": self.prior_, "B": self.B_}
-        own["lambda"] = np.array([self.lambda_])
-        return own | self.lexicon_.arrays() | self.guesser_.arrays()
+        return self.transitions_.arrays() | self.neighbours_.arrays() | self.words_.arrays()
 
     def restore(self, archive: Archive) -> None:
         K = len(self.classes_)
-        self.lexicon_ = Lexicon.restore(archive, K)
-        self.guesser_ = Guesser.restore(archive, K)
-        self.pi_, self.end_, self.prior_ = (archive.take(name, "f", K) for name in ("pi", "end", "prior"))
-        self.A_ = archive.take("A", "f", K, K)
-        self.B_ = archive.take("B", "f", len(self.lexicon_.counts))
-        self.lambda_ = float(archive.take("lambda", "f", 1)[0])
-        positive = all((p > 0).all() for p in (self.pi_, self.A_, self.end_, self.prior_)) and self.lambda_ > 0
-        archive.check(positive and bool((self.B_ >= 0).all()), "its probabilities are not all positive")
+        archive.check(self.order in (1, 2) and isinstance(self.rare_count, int), "its settings are not those of an HMM")
+        self.words_ = WordModel.restore(archive, K, self.rare_count)
+        self.lexicon_ = self.words_.lexicon
+        transitions = Transitions.restore(archive, K)
+        self.neighbours_ = Neighbours.restore(archive, transitions, len(self.lexicon_.words))

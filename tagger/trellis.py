@@ -12,9 +12,10 @@ ragged: they lie in long flat arrays, the triples that lead to a pair side by si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -23,8 +24,21 @@ from tagger.rows import ranges
 
 BLOCK_TRIPLES = 1 << 20  # so many are laid out at a time, however many candidates there are
 
-Transitions = Callable[[np.ndarray, np.ndarray], np.ndarray]  # pairs u · (K + 1) + v and tags w to scores
-Lexical = Callable[[np.ndarray, np.ndarray], np.ndarray]  # rows and pairs to what a pair adds to the emission
+
+class Scores(Protocol):
+    """What a step costs. Pairs are u · (K + 1) + v, `places` what is known of the words of v: opaque numbers."""
+
+    @property
+    def K(self) -> int: ...
+
+    def places(self, words: np.ndarray, tags: np.ndarray) -> np.ndarray:
+        """For words, as the model numbers them, and the tags v."""
+
+    def arrivals(self, pairs: np.ndarray, emissions: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """The emissions[t, v], where they depend on u too."""
+
+    def onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """transitions[u, v, w]"""
 
 
 @dataclass(frozen=True)
@@ -50,12 +64,20 @@ class Trellis:
     """Nodes, pairs and the scores of a pack of sentences. Every row has at least one node; a score may be -inf."""
 
     pack: Pack
-    K: int
-    transitions: Transitions
+    model: Scores
     tags: np.ndarray  # (nodes,) by row
     widths: np.ndarray  # (N,) nodes of each row
     emissions: np.ndarray  # (nodes,)
-    lexical: Lexical | None = None
+    words: np.ndarray  # (N,) as the model numbers them
+
+    @property
+    def K(self) -> int:
+        return self.model.K
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """(nodes,) what the model knows of each word with that tag."""
+        return self.model.places(self.words[self.rows], self.tags)
 
     @cached_property
     def first(self) -> int:
@@ -103,9 +125,8 @@ class Trellis:
 
     @cached_property
     def arrivals(self) -> np.ndarray:
-        """(pairs,) the emission of the node in which each pair ends, as far as it depends on both tags."""
-        scores = self.emissions[self.here]
-        return scores if self.lexical is None else scores + self.lexical(self.rows[self.here], self.keys)
+        """(pairs,) the emission of the node in which each pair ends."""
+        return self.model.arrivals(self.keys, self.emissions[self.here], self.places[self.here])
 
     @cached_property
     def pair_bounds(self) -> np.ndarray:
@@ -122,22 +143,26 @@ class Trellis:
     @cached_property
     def ending(self) -> np.ndarray:
         """For each pair that ends a sentence, transitions[u, v, K]."""
-        pairs = self.keys[self.ends[0]]
-        return self.transitions(pairs, np.full(len(pairs), self.K))
+        pairs = self.ends[0]
+        return self.onward(pairs, np.full(len(pairs), self.K))
 
     @cached_property
     def starting(self) -> np.ndarray:
         """For the pairs of the first tokens, transitions[K, K, v] and the emission."""
         nodes = slice(0, int(self.pair_bounds[self.first]))  # one pair for each node
         mark = np.full(nodes.stop, self.K * (self.K + 1) + self.K)
-        return self.transitions(mark, self.tags[nodes]) + self.arrivals[nodes]
+        return self.model.onward(mark, self.tags[nodes], np.full(nodes.stop, -1)) + self.arrivals[nodes]
+
+    def onward(self, pairs: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """transitions[u, v, w] for these pairs (u, v) and tags w."""
+        return self.model.onward(self.keys[pairs], w, self.places[self.here[pairs]])
 
     def triples(self, pairs: slice) -> Step:
         """(u, v, w) for each pair (v, w) of the slice, which begins after the first tokens."""
         there = self.there[pairs]
         widths = self.pair_widths[there]
         before = np.repeat(self.pairs[there], widths) + ranges(widths)
-        scores = self.transitions(self.keys[before], np.repeat(self.tags[self.here[pairs]], widths))
+        scores = self.onward(before, np.repeat(self.tags[self.here[pairs]], widths))
         return Step(pairs, before, scores, np.cumsum(widths) - widths, widths)
 
     def steps(self, backwards: bool = False) -> Iterator[Step]:

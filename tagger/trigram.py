@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tagger.pack import Pack
-from tagger.trellis import Lexical, Step, Transitions, Trellis
+from tagger.trellis import Scores, Step, Trellis
 
 Path: TypeAlias = "tuple[int, Any] | None"  # a node and the path after it; unfinished paths share their ends
 
@@ -87,9 +87,8 @@ def best_before(trellis: Trellis, delta: np.ndarray, nodes: np.ndarray, tags: np
     """For nodes v and the tags w after them, the pair (u, v) with the best delta[u, v] + transitions[u, v, w]."""
     widths = trellis.pair_widths[nodes]
     pairs = trellis.pairs[nodes][:, None] + np.minimum(np.arange(widths.max(initial=1)), widths[:, None] - 1)
-    keys = trellis.keys[pairs]
     after = np.broadcast_to(tags[:, None], pairs.shape)
-    values = delta[pairs] + trellis.transitions(keys.ravel(), after.ravel()).reshape(pairs.shape)
+    values = delta[pairs] + trellis.onward(pairs.ravel(), after.ravel()).reshape(pairs.shape)
     return np.asarray(pairs[np.arange(len(pairs)), values.argmax(axis=1)])
 
 
@@ -137,7 +136,7 @@ def search(
         else:
             first = int(trellis.pairs[before])
             pairs = np.arange(first, first + int(trellis.pair_widths[before]))
-            steps = trellis.transitions(trellis.keys[pairs], np.full(len(pairs), trellis.tags[node]))
+            steps = trellis.onward(pairs, np.full(len(pairs), trellis.tags[node]))
             push(pairs, steps + (trellis.arrivals[pair] + score), path)
     return found
 
@@ -210,33 +209,30 @@ class TrigramLattice:
     """
 
     pack: Pack
-    transitions: Transitions
-    words: np.ndarray  # (N,) the line of each row
+    model: Scores
+    lines: np.ndarray  # (N,) the line of each row
+    words: np.ndarray  # (lines,) as the model numbers them
     scores: np.ndarray  # (lines, K)
     candidates: np.ndarray  # (lines, C)
-    lexical: Lexical | None = None
     allowed: np.ndarray | None = None  # (N, K) by row; None: everything
 
     @cached_property
     def trellis(self) -> Trellis:
         C, K = self.candidates.shape[1], self.scores.shape[1]
-        tags = self.candidates[self.words]  # (N, C)
+        tags = self.candidates[self.lines]  # (N, C)
         if self.allowed is not None:
             narrowed = np.flatnonzero(~self.allowed.all(axis=1))
-            scores = np.where(self.allowed[narrowed], self.scores[self.words[narrowed]], -np.inf)
+            scores = np.where(self.allowed[narrowed], self.scores[self.lines[narrowed]], -np.inf)
             tags[narrowed] = -1
             tags[narrowed, : min(C, K)] = best_tags(scores, C)
         tags[tags[:, 0] < 0, 0] = 0  # a token that allows nothing has one impossible node
         row, place = np.nonzero(tags >= 0)
         tag = tags[row, place].astype(np.int64)
-        emissions = self.scores[self.words[row], tag]
+        emissions = self.scores[self.lines[row], tag]
         if self.allowed is not None:
             emissions = np.where(self.allowed[row, tag], emissions, -np.inf)
         widths = np.bincount(row, minlength=len(tags))
-        return Trellis(self.pack, K, self.transitions, tag, widths, emissions, self.by_pair)
-
-    def by_pair(self, rows, keys):
-        return self.lexical(self.words[rows], keys) if self.lexical else 0.0
+        return Trellis(self.pack, self.model, tag, widths, emissions, self.words[self.lines])
 
     def best(self) -> tuple[np.ndarray, np.ndarray]:
         tags, scores = best(self.trellis)
@@ -248,7 +244,7 @@ class TrigramLattice:
 
     def marginals(self) -> np.ndarray:
         trellis = self.trellis
-        out = np.zeros((len(self.words), self.scores.shape[1]))
+        out = np.zeros((len(self.lines), self.scores.shape[1]))
         out[trellis.rows, trellis.tags] = forward_backward(trellis).nodes
         return self.pack.unpack(out)
 
