@@ -26,8 +26,7 @@ from tagger.trigram import TrigramLattice, best_tags
 from tagger.windows import Windows
 from tagger.wordmodel import WordModel
 
-FREQUENT = 30  # words seen more often have a say in what comes before and after them
-CANDIDATES, SLIGHT = 12, 1e-4  # tags considered for a word, unless so many times less likely than its best
+CANDIDATES, SLIGHT = 10, 1e-3  # tags considered for a word, unless so many times less likely than its best
 
 
 class HMMTagger(Tagger):
@@ -76,8 +75,13 @@ class HMMTagger(Tagger):
         ids = windows.at(0)
         self.lexicon_ = Lexicon.of(windows.words, ids, tags, K)
         prior = np.bincount(tags, minlength=K) / len(tags)
-        self.words_ = WordModel.learn(self.lexicon_, prior, self.rare_count, self.suffix_length)
-        self.count_neighbours(Steps.of(tags, lengths, K), self.lexicon_.words.find(windows.words)[ids])
+        begins = np.cumsum(lengths) - lengths
+        words = self.lexicon_.words.find(windows.words)[ids]
+        inside = np.ones(len(tags), bool)
+        inside[begins] = False
+        elsewhere = np.bincount(words[inside], minlength=len(self.lexicon_.words)) > 0
+        self.words_ = WordModel.learn(self.lexicon_, prior, self.rare_count, self.suffix_length, elsewhere)
+        self.count_neighbours(Steps.of(tags, lengths, K), words)
         self.summary_ = {"sentences": len(sentences), "tokens": len(tags)}
         return self
 
@@ -87,7 +91,7 @@ class HMMTagger(Tagger):
         bigrams = np.bincount(steps.v * width + steps.w, minlength=width**2).reshape(width, width)
         transitions = Transitions.count(steps, np.bincount(steps.w, minlength=width), bigrams, self.order)
         rows = self.lexicon_.rows
-        often = np.flatnonzero(np.bincount(words) > FREQUENT)
+        often = np.flatnonzero(np.bincount(words) > self.rare_count)
         if self.order == 1 or not len(often):
             self.neighbours_ = Neighbours.none(transitions)
             return
@@ -138,13 +142,12 @@ class HMMTagger(Tagger):
         return {"words": ids, "scores": scores, "candidates": best_tags(likely, CANDIDATES)}
 
     def uncapitalised(self, sentences: list[Words]) -> list[Words]:
-        """Sentences whose first word is capitalised and unknown, but known in lower case, begin in lower case."""
+        """Sentences whose first word is capitalised and unknown begin with that word under a mark."""
         firsts = [words[0] if len(words) else "" for words in sentences]
-        lows = [word.lower() if word[1:] == word[1:].lower() else word for word in firsts]
-        change = ~self.lexicon_.known(firsts) & self.lexicon_.known(lows)
+        marked = self.words_.initial(firsts)
         return [
-            [low, *words[1:]] if swap else words
-            for words, low, swap in zip(sentences, lows, change.tolist(), strict=True)
+            words if first == new else [new, *words[1:]]
+            for words, first, new in zip(sentences, firsts, marked, strict=True)
         ]
 
     def arrays(self) -> Arrays:

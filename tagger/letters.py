@@ -13,13 +13,19 @@ import numpy as np
 Q = np.uint64(0xD1342543DE82EF95)
 UPPER, LOWER, DIGIT, OTHER = range(4)
 NONE = np.uint64(0)  # the key of what a word does not have
+INITIAL = "\n\r"  # marks of words that are capitalised at the start of a sentence: known in lower case, and not
 LONGEST = 15  # words of that many letters and more are long alike
 
 
 class Letters:
-    """B words. Every method gives a key (B,) for each word, NONE where it has nothing to say."""
+    """B words. Every method gives a key (B,) for each word, NONE where it has nothing to say.
+
+    A word after one of the INITIAL marks stands at the start of a sentence: its capital may mean nothing.
+    """
 
     def __init__(self, words: Sequence[str]) -> None:
+        self.initial = np.array([1 + INITIAL.find(word[:1]) if word else 0 for word in words], np.int64)
+        words = [word[1:] if mark else word for word, mark in zip(words, self.initial.tolist(), strict=True)]
         codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.uint32)
         self.lengths = np.fromiter(map(len, words), np.int64, len(words))
         self.ends = np.cumsum(self.lengths)
@@ -43,7 +49,7 @@ class Letters:
         first[there] = self.kinds[self.starts[there]] == UPPER
         case = np.select([upper & ~lower & (self.lengths > 1), first, lower & ~upper], [3, 2, 1], 0)
         flags = 4 * self.any(self.kinds == DIGIT) + 8 * self.any(self.hyphens)
-        return (case + flags + 1).astype(np.uint64)
+        return (case + flags + 16 * self.initial + 1).astype(np.uint64)
 
     def shape(self) -> np.ndarray:
         """Runs of letters of a kind, each counted once; marks and letters without case count as themselves."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from tagger.archive import Archive, Arrays
 from tagger.guesser import Guesser, best_kappa, shares
+from tagger.letters import INITIAL
 from tagger.lexicon import Lexicon
 
 
@@ -31,12 +32,16 @@ class WordModel:
     rare_count: int  # words seen more often are not guessed at
 
     @classmethod
-    def learn(cls, lexicon: Lexicon, prior: np.ndarray, rare_count: int, suffix_length: int) -> WordModel:
+    def learn(cls, lexicon: Lexicon, prior: np.ndarray, rare_count: int, suffix_length: int, elsewhere: np.ndarray) -> WordModel:
+        """`elsewhere` tells which words were seen inside of sentences, not at their start only."""
         K, owners, counts = len(prior), lexicon.rows.owners, lexicon.counts.astype(float)
         total = np.bincount(owners, weights=counts, minlength=len(lexicon.words))
         rare = total <= max(rare_count, total.min())
-        learned = Guesser.learn(lexicon.words.strings(), rare, lexicon.rows, counts, K, suffix_length)
-        guesser, judged, guess = learned
+        words = lexicon.words.strings()
+        firsts = np.flatnonzero(rare & ~elsewhere).tolist()
+        for i, word in zip(firsts, initial(lexicon, [words[i] for i in firsts]), strict=True):
+            words[i] = word
+        guesser, judged, guess = Guesser.learn(words, rare, lexicon.rows, counts, K, suffix_length)
         entries, widths = lexicon.rows.entries(judged)
         guess = guess[np.repeat(np.arange(len(judged)), widths), lexicon.rows.tags[entries]]
         strength, _ = best_kappa(counts[entries] - 1, total[owners[entries]] - 1, guess, counts[entries])
@@ -68,6 +73,10 @@ class WordModel:
         P *= (np.maximum(seen, 1) / self.lexicon.counts.sum())[:, None]
         return np.log(P / self.prior), ids
 
+    def initial(self, words: Sequence[str]) -> list[str]:
+        known = self.lexicon.known(words)
+        return [w if k else m for w, k, m in zip(words, known.tolist(), initial(self.lexicon, words), strict=True)]
+
     def arrays(self) -> Arrays:
         own = {"prior": self.prior, "B": self.B, "lambda": np.array([self.strength])}
         return own | self.lexicon.arrays() | self.guesser.arrays()
@@ -78,3 +87,12 @@ class WordModel:
         prior, strength = archive.take("prior", "f", K), float(archive.take("lambda", "f", 1)[0])
         archive.check(bool((prior > 0).all()) and strength > 0, "the probabilities of its tags are not all positive")
         return cls(lexicon, prior, guesser, strength, rare_count)
+
+
+def initial(lexicon: Lexicon, words: Sequence[str]) -> list[str]:
+    """First words of sentences: those with a capital first letter and no other under a mark."""
+    lows = [word.lower() if word[1:] == word[1:].lower() else word for word in words]
+    known = lexicon.known(lows).tolist()
+    return [
+        word if low == word else INITIAL[not there] + word for word, low, there in zip(words, lows, known, strict=True)
+    ]
