@@ -2,7 +2,8 @@
 
 The features that look at one word make a row of K scores for that word at that offset; a token's emissions are the sum
 of one such row per offset, plus what its features of several words add. Rows are computed when a word first appears,
-for all new words of a block together, and kept in a cache.
+for all new words of a block together, and kept in a cache. A template of several words with few features (a pair of
+shapes, say), each of which knows many tags, gets a table of such rows too, as soon as a text is worth it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from tagger.features import Features, token_keys, word_keys
 from tagger.pack import Pack
 from tagger.windows import MARKS, Windows
 
+TABLE_CELLS = 1 << 18  # the largest table of a template of several words
+
 
 class Emissions:
     """A function from sentences to their emissions (N, K), in the rows of a pack."""
@@ -27,20 +30,36 @@ class Emissions:
             for offset in features.offsets
         }
         self.several = [t for t, template in enumerate(features.templates) if template.offset is None]
+        self.paired = {part.function for t in self.several for part in features.templates[t].parts}
         self.cache = WordCache(self.score)
+        self.tables: dict[int, np.ndarray] = {}  # for a template of several words: (features + 1, K), the last row zero
 
     def __call__(self, sentences: list[Sequence[str]], pack: Pack) -> np.ndarray:
         windows = Windows.of(sentences, self.features.margin, pack.tokens)
         slots = np.append(self.cache.find(windows.words), [0, 1])
         E = np.zeros((len(windows.places), self.K), np.float32)
         for offset in self.by_offset:
-            E += self.cache.arrays[f"scores {offset}"][slots[windows.at(offset)]]
+            E += np.take(self.cache.arrays[f"scores {offset}"], slots[windows.at(offset)], axis=0)
         if self.several:
-            values = {name: self.cache.arrays[name][slots] for name in self.features.functions}
-            radix = self.features.radix
-            keys = [token_keys(self.features.templates[t], values, windows, radix) for t in self.several]
-            E += self.sums(self.several, keys)
+            self.add_several(E, windows, {name: self.cache.arrays[name][slots] for name in self.paired})
         return E
+
+    def add_several(self, E: np.ndarray, windows: Windows, values: dict[str, np.ndarray]) -> None:
+        """What the features of several words add to the emissions (N, K)."""
+        features, rest = self.features, {}
+        for t in self.several:
+            keys, size = token_keys(features.templates[t], values, windows, features.radix), len(features.keys[t])
+            if size * self.K > TABLE_CELLS or (size > len(E) and t not in self.tables):
+                rest[t] = keys
+                continue
+            if t not in self.tables:
+                self.tables[t] = np.append(
+                    self.sums([t], [features.keys[t]]), np.zeros((1, self.K), np.float32), axis=0
+                )
+            ids = features.ids(t, keys)
+            E += np.take(self.tables[t], np.where(ids < 0, size, ids - features.bases[t]), axis=0)
+        if rest:
+            E += self.sums(list(rest), list(rest.values()))
 
     def score(self, words: Sequence[str]) -> dict[str, np.ndarray]:
         """For the two marks, then the words: the value of each function, and for each offset a row of scores (K,)."""
@@ -50,7 +69,7 @@ class Emissions:
         for offset, own in self.by_offset.items():
             keys = [word_keys(features.templates[t], found, features.radix) for t in own]
             rows[f"scores {offset}"] = self.sums(own, keys)
-        return found | rows
+        return {name: found[name] for name in self.paired} | rows
 
     def sums(self, templates: list[int], keys: list[np.ndarray]) -> np.ndarray:
         """(rows, K) the weights of the features with these keys (rows,), added up."""

@@ -22,7 +22,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays, narrow
 from tagger.errors import TemplateError
 from tagger.rows import Rows
-from tagger.template import Template, function_of, margin
+from tagger.template import Template, margin, parts_of, values_of
 from tagger.vocab import StringTable, Vocabulary, encode
 from tagger.windows import MARKS, Windows
 
@@ -39,7 +39,7 @@ class Features:
         self.keys = keys  # for each template, ascending
         self.rows = rows
         self.bases = np.cumsum([0, *map(len, keys)])  # first feature of each template
-        self.functions = {part.function: function_of(part) for t in templates for part in t.parts}
+        self.parts = parts_of(templates)
         self.radix = len(strings) + MARKS
 
     @cached_property
@@ -53,17 +53,12 @@ class Features:
 
     def values(self, words: Sequence[str]) -> dict[str, np.ndarray]:
         """For each function (words + 2,): the ids of its values, then the two marks."""
-        return {
-            name: with_marks(self.find([function(word) for word in words]), self.radix)
-            for name, function in self.functions.items()
-        }
-
-    def find(self, values: list[str | None]) -> np.ndarray:
-        """The ids of strings, -1 for None and for those never seen."""
-        ids = np.full(len(values), -1)
-        said = [i for i, value in enumerate(values) if value is not None]
-        ids[said] = self.strings.find([value for value in values if value is not None])
-        return ids
+        found = values_of(self.parts, words)
+        said = [value for values in found.values() for value in values if value is not None]
+        there = np.array([[value is not None for value in values] for values in found.values()], bool)
+        ids = np.full((len(found), len(words)), -1)
+        ids[there.reshape(ids.shape)] = self.strings.find(said)
+        return {name: with_marks(own, self.radix) for name, own in zip(found, ids, strict=True)}
 
     def ids(self, t: int, keys: np.ndarray) -> np.ndarray:
         """The features with these keys of template t, -1 where there is none."""
@@ -135,11 +130,10 @@ def learn_features(
 ) -> tuple[Features, np.ndarray, dict[str, np.ndarray]]:
     """The features of a corpus that occur `min_count` times, how often each parameter's pair was seen (P,), and what
     `Features.values` says of the distinct words."""
-    functions = {part.function: function_of(part) for template in templates for part in template.parts}
     pool = Vocabulary()
     numbers = {
-        name: [-1 if (value := function(word)) is None else pool[value] for word in windows.words]
-        for name, function in functions.items()
+        name: [-1 if value is None else pool[value] for value in values]
+        for name, values in values_of(parts_of(templates), windows.words).items()
     }
     strings, ids = pool.freeze()
     ids = np.append(ids, -1)  # so that -1 stays -1

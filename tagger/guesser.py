@@ -28,9 +28,10 @@ from tagger.rows import Rows, adds_up
 
 GRID = np.exp(np.arange(-3.0, 9.0, 0.5))  # candidates for κ
 COARSE = 4
+ENOUGH_TO_TELL = 20_000
 BEGINNING = 5  # letters
 JUDGED = 1 << 20  # at most so many words × tags are judged to find the weights
-MOST_JUDGED = 2000  # and at most so many words
+MOST_JUDGED = 1000  # and at most so many words
 NEWTON_STEPS, SHORTEST, ENOUGH, RIDGE = 20, 1e-3, 1e-5, 1e-6
 
 Witness = list[np.ndarray]  # keys of words, from vague to precise
@@ -217,7 +218,9 @@ def shares(rows: Rows, counts: np.ndarray, words: np.ndarray, K: int) -> np.ndar
 
 def pooled(weights: np.ndarray, opinions: np.ndarray) -> np.ndarray:
     """(words, K) the distributions that the weighted sum of the opinions stands for."""
-    S = np.tensordot(weights, opinions, 1)
+    S = weights[0] * opinions[0]
+    for weight, opinion in zip(weights[1:].tolist(), opinions[1:], strict=True):
+        S += weight * opinion
     S -= S.max(axis=1, keepdims=True)
     P = np.exp(S)
     return np.asarray(P / P.sum(axis=1, keepdims=True))
@@ -230,10 +233,12 @@ def pool_weights(opinions: np.ndarray, gold: np.ndarray) -> np.ndarray:
     """
     a = np.full(len(opinions), 1 / len(opinions))
     P = pooled(a, opinions)
+    flat = opinions.reshape(len(a), -1)
     for _ in range(NEWTON_STEPS):
-        mean = np.einsum("wk,iwk->iw", P, opinions)
-        gradient = np.einsum("wk,iwk->i", gold - P, opinions)
-        hessian = np.einsum("iwk,jwk->ij", P * opinions, opinions, optimize=True) - mean @ mean.T
+        weighted = P * opinions
+        mean = weighted.sum(axis=2)  # (1 + witnesses, words)
+        gradient = flat @ (gold - P).ravel()
+        hessian = weighted.reshape(len(a), -1) @ flat.T - mean @ mean.T
         step = np.linalg.solve(hessian + RIDGE * len(gold) * np.eye(len(a)), gradient)
         now, length = likelihood(P, gold), 1.0
         while length > SHORTEST and likelihood(pooled(a + length * step, opinions), gold) < now:
@@ -254,12 +259,14 @@ def best_kappa(
 ) -> tuple[float, np.ndarray]:
     """The κ that makes (of_tag + κ · prior) / (of_all + κ) most likely, and those probabilities.
 
-    Every fourth candidate is tried, then the neighbours of the best.
+    Every fourth candidate is tried, then the neighbours of the best; of many numbers some are enough to decide.
     """
     of_tag, of_all = np.maximum(of_tag, 0.0), np.maximum(of_all, 0.0)
+    some = slice(None, None, 1 + len(of_tag) // ENOUGH_TO_TELL)
+    part, whole, low, weight = of_tag[some], of_all[some], prior[some], weights[some]
 
     def fit(i: int) -> float:
-        return float(weights @ np.log((of_tag + GRID[i] * prior) / (of_all + GRID[i])))
+        return float(weight @ np.log((part + GRID[i] * low) / (whole + GRID[i])))
 
     best = max(range(COARSE // 2, len(GRID), COARSE), key=fit)
     best = max(range(max(0, best - COARSE + 1), min(len(GRID), best + COARSE)), key=fit)

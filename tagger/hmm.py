@@ -16,6 +16,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays
 from tagger.cache import WordCache
 from tagger.chain import Chain
+from tagger.dominance import Dominance
 from tagger.lattice import ChainLattice, Lattice
 from tagger.lexicon import Lexicon
 from tagger.model import Scorer, Tagger, Words, training_data
@@ -68,22 +69,34 @@ class HMMTagger(Tagger):
         y_dev: Sequence[Sequence[str]] | None = None,
     ) -> HMMTagger:
         """Learn from tagged sentences. A dev set changes nothing: counting has nothing to stop early."""
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(limits=1, user_api="blas"):  # the matrices are small, and threads only get in the way
+            return self.learn(X, y)
+
+    def learn(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> HMMTagger:
         sentences, self.classes_, tags = training_data(X, y)
         K = len(self.classes_)
         lengths = np.array([len(sentence) for sentence in sentences])
         windows = Windows.of([sentence.words for sentence in sentences], margin=0)
         ids = windows.at(0)
         self.lexicon_ = Lexicon.of(windows.words, ids, tags, K)
-        prior = np.bincount(tags, minlength=K) / len(tags)
-        begins = np.cumsum(lengths) - lengths
-        words = self.lexicon_.words.find(windows.words)[ids]
-        inside = np.ones(len(tags), bool)
-        inside[begins] = False
-        elsewhere = np.bincount(words[inside], minlength=len(self.lexicon_.words)) > 0
-        self.words_ = WordModel.learn(self.lexicon_, prior, self.rare_count, self.suffix_length, elsewhere)
+        place = self.lexicon_.words.find(windows.words)
+        words = place[ids]  # (N,) as the lexicon numbers them
+        self.learn_words([windows.words[i] for i in np.argsort(place).tolist()], words, lengths, tags)
         self.count_neighbours(Steps.of(tags, lengths, K), words)
         self.summary_ = {"sentences": len(sentences), "tokens": len(tags)}
         return self
+
+    def learn_words(self, strings: list[str], words: np.ndarray, lengths: np.ndarray, tags: np.ndarray) -> None:
+        """`words_`, from the lexicon's strings, and the text as words (N,) of the lexicon."""
+        inside = np.ones(len(words), bool)
+        inside[np.cumsum(lengths) - lengths] = False
+        elsewhere = np.bincount(words[inside], minlength=len(strings)) > 0
+        prior = np.bincount(tags, minlength=len(self.classes_)) / len(tags)
+        self.words_ = WordModel.learn(
+            self.lexicon_, strings, elsewhere, prior, self.rare_count, self.suffix_length
+        )
 
     def count_neighbours(self, steps: Steps, words: np.ndarray) -> None:
         """`neighbours_`, from the steps and the lexicon's words (N,)."""
@@ -110,6 +123,7 @@ class HMMTagger(Tagger):
 
     def first_order(self) -> Scorer:
         start, transitions, end = np.log(self.pi_), np.log(self.A_), np.log(self.end_)
+        step = Dominance(transitions)
         cache = WordCache(lambda words: {"scores": self.word_scores(words)})
 
         def score(sentences: list[Words]) -> Lattice:
@@ -117,7 +131,8 @@ class HMMTagger(Tagger):
             pack = Pack.of([len(words) for words in sentences])
             windows = Windows.of(sentences, 0, pack.tokens)
             slots = cache.find(windows.words)
-            return ChainLattice(Chain(pack, start, transitions, end, cache.arrays["scores"][slots[windows.at(0)]]))
+            chain = Chain(pack, start, transitions, end, cache.arrays["scores"][slots[windows.at(0)]])
+            return ChainLattice(chain, step)
 
         return score
 

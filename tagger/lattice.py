@@ -38,9 +38,10 @@ class Lattice(Protocol):
 @dataclass(frozen=True)
 class ChainLattice:
     chain: Chain
+    step: viterbi.Step | None = None  # a quick one for these transitions
 
     def best(self) -> tuple[np.ndarray, np.ndarray]:
-        tags, scores = viterbi.best(self.chain)
+        tags, scores = viterbi.best(self.chain, self.step)
         return self.chain.pack.unpack(tags), self.by_sentence(scores)
 
     def n_best(self, n: int) -> list[list[tuple[float, np.ndarray]]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -137,7 +138,7 @@ def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> l
     sentences = [sentence for sentence in tagged(X, y) if len(sentence)]
     if not sentences:
         raise TrainingError("no sentence to learn from: the corpus is empty")
-    if any(not tag for sentence in sentences for tag in sentence.tags or ()):
+    if any("" in (sentence.tags or ()) for sentence in sentences):
         raise TrainingError("a token has an empty tag")
     return sentences
 
@@ -145,6 +146,7 @@ def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> l
 def training_data(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> tuple[list[Sentence], list[str], np.ndarray]:
     """The sentences to learn from, the tag set, and all tags as numbers (N,)."""
     sentences = training_sentences(X, y)
-    names = sorted({tag for sentence in sentences for tag in sentence.tags or ()})
+    written = list(chain.from_iterable(sentence.tags or () for sentence in sentences))
+    names = sorted(set(written))
     numbers = {name: k for k, name in enumerate(names)}
-    return sentences, names, np.array([numbers[tag] for sentence in sentences for tag in sentence.tags or ()])
+    return sentences, names, np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))

@@ -51,9 +51,9 @@ class Neighbours:
         K, width = transitions.K, transitions.K + 1
         tagged = np.flatnonzero(steps.token >= 0)
         u, v, w = steps.u[tagged], steps.v[tagged], steps.w[tagged]
-        keys = words[steps.token[tagged]] * K + v
-        place = np.minimum(np.searchsorted(entries, keys), len(entries) - 1)
-        there = entries[place] == keys
+        number = Lookup(entries, np.arange(1.0, len(entries) + 1), (int(words.max()) + 1) * K)
+        place = number(words[steps.token[tagged]] * K + v).astype(np.int64) - 1  # the entry of each token, or -1
+        there = place >= 0
         pairs, place = u * width + v, place[there]
         frequent = np.bincount(v[there], minlength=K)
         others = (np.bincount(v, minlength=K) - frequent + 0.5) / (np.bincount(v, minlength=K) + 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Sentence:
         return len(self.words)
 
     def with_tags(self, tags: Sequence[str]) -> Sentence:
-        return replace(self, tags=tuple(tags))
+        return Sentence(self.words, tags, self.layout)
 
     def lines_of(self, format: str) -> tuple[str, ...]:
         """The lines the sentence was read from, if they were of that format."""

@@ -1,12 +1,13 @@
 """What a word's letters reveal: affixes, shape, capitals, digits.
 
 Each function takes a word and returns a string, or None where it has nothing to say. Functions registered with
-`@feature` can be named in templates, those of `@feature_with_number` with a number behind a colon (`suffix:3`). A
-function that answers yes or no returns "" for yes.
+`@feature` can be named in templates, those of `@feature_with_number` with a number behind a colon (`suffix:3`); the
+latter look at the lower-case word. A function that answers yes or no returns "" for yes.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 Function = Callable[[str], "str | None"]
@@ -41,20 +42,29 @@ def lower(word: str) -> str:
     return word.lower()
 
 
+class Kinds(dict[int, str]):
+    """For `str.translate`: upper-case letters are X, lower-case ones x, digits d, the rest is itself."""
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        kind = "X" if letter.isupper() else "x" if letter.islower() else "d" if letter.isdigit() else letter
+        self[code] = kind
+        return kind
+
+
+KINDS = Kinds()
+REPEATED = re.compile(r"(.)(?=\1)", re.DOTALL)
+
+
 @feature
 def shape(word: str) -> str:
-    """Runs of letter classes, each shown once: upper X, lower x, digit d, the rest as it is. Mid-1990s is Xx-dx."""
-    out: list[str] = []
-    for letter in word:
-        kind = "X" if letter.isupper() else "x" if letter.islower() else "d" if letter.isdigit() else letter
-        if not out or out[-1] != kind:
-            out.append(kind)
-    return "".join(out)
+    """Runs of letters of one kind, each shown once: Mid-1990s is Xx-dx."""
+    return REPEATED.sub("", word.translate(KINDS))
 
 
 @feature
 def digit(word: str) -> str | None:
-    return "" if any(letter.isdigit() for letter in word) else None
+    return "" if "d" in word.translate(KINDS) else None
 
 
 @feature
@@ -68,18 +78,18 @@ def capital(word: str) -> str | None:
 
 
 @feature_with_number
-def prefix(n: int, word: str) -> str | None:
-    """The first n letters of the lower-case word, if it has so many."""
-    return word.lower()[:n] if len(word) >= n else None
+def prefix(n: int, low: str) -> str | None:
+    """The first n letters, if there are so many."""
+    return low[:n] if len(low) >= n else None
 
 
 @feature_with_number
-def suffix(n: int, word: str) -> str | None:
-    """The last n letters of the lower-case word, if it has so many."""
-    return word.lower()[-n:] if len(word) >= n else None
+def suffix(n: int, low: str) -> str | None:
+    """The last n letters, if there are so many."""
+    return low[-n:] if len(low) >= n else None
 
 
 @feature_with_number
-def ending(n: int, word: str) -> str:
-    """The last n letters of the lower-case word, or all of it."""
-    return word.lower()[-n:]
+def ending(n: int, low: str) -> str:
+    """The last n letters, or all of them."""
+    return low[-n:]

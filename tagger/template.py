@@ -7,14 +7,14 @@ line each, `&` joins parts to a conjunction, `#` begins a comment.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import resources
 
 from tagger.errors import TemplateError, quote
 from tagger.files import Lines, exists
-from tagger.spelling import FUNCTIONS, NUMBERED, Function
+from tagger.spelling import FUNCTIONS, NUMBERED
 
 SHIPPED = ("default", "comparison")
 MAX_OFFSET = 100
@@ -107,24 +107,37 @@ def expand(choices: list[list[Part]]) -> list[Template]:
     return [Template(parts) for parts in chosen]
 
 
+def parts_of(templates: list[Template]) -> list[Part]:
+    """One part for each function that the templates use."""
+    return list({part.function: part for template in templates for part in template.parts}.values())
+
+
 def margin(templates: list[Template]) -> int:
     """How far the templates look to either side."""
     return max(abs(part.offset) for template in templates for part in template.parts)
 
 
-def function_of(part: Part) -> Function:
-    return FUNCTIONS[part.name] if part.number is None else partial(NUMBERED[part.name], part.number)
+def values_of(parts: Iterable[Part], words: Sequence[str]) -> dict[str, list[str | None]]:
+    """What the function of each part says of each word."""
+    lows = [word.lower() for word in words]
+
+    def values(part: Part) -> list[str | None]:
+        if part.number is None:
+            return list(map(FUNCTIONS[part.name], words))
+        return list(map(partial(NUMBERED[part.name], part.number), lows))
+
+    return {part.function: values(part) for part in parts}
 
 
 def describe(sentence: Sequence[str], templates: list[Template]) -> list[list[str]]:
     """Each token's features as text: `suffix:3[0]=ing`. The marks outside the sentence are `<before>` and `<after>`."""
-    functions = {part: function_of(part) for template in templates for part in template.parts}
+    values = values_of(parts_of(templates), sentence)
 
     def fill(part: Part, i: int) -> str | None:
         place = i + part.offset
         if not 0 <= place < len(sentence):
             return f"{part}=<{'before' if place < 0 else 'after'}>"
-        value = functions[part](sentence[place])
+        value = values[part.function][place]
         return None if value is None else f"{part}={value}" if value else str(part)
 
     rows = []

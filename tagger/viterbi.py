@@ -3,13 +3,15 @@
     delta[t, j] = max_i (delta[t-1, i] + transitions[i, j]) + emissions[t, j]
 
 No back-pointers are kept. The way back recomputes one argmax per token from the scores, which is cheaper than storing
-K of them. In float32 every row of delta is shifted to a maximum of 0, so that the last token of a long sentence is
-decided as exactly as the first; a path's score is added up afterwards, in float64.
+K of them. Every row of delta leaves out the best score of the row before, so that the last token of a long sentence is
+decided as exactly as the first; a path's score is added up afterwards, in float64. How a step finds its maximum is
+left to a function: `plain_step` tries all tags, `Dominance` those that can matter.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from typing import Any, TypeAlias
@@ -18,52 +20,57 @@ import numpy as np
 
 from tagger.chain import Chain, path_scores
 
+Step = Callable[[np.ndarray, np.ndarray], None]  # from the scores (B, K) of a row's predecessors to the row's own
 Path: TypeAlias = "tuple[int, Any] | None"  # a tag and the path after it; unfinished paths share their ends
 
 
-def best(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
+def best(chain: Chain, step: Step | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The best tag of each row (N,), and the score of each sentence's path (B,); -inf where there is no path."""
-    pack, A = chain.pack, chain.transitions
-    delta = forward(chain)
+    pack, into = chain.pack, np.ascontiguousarray(chain.transitions.T)  # [next, previous]
+    delta = forward(chain, step)
     tags = np.zeros(len(delta), np.int64)
     tags[pack.last] = np.argmax(delta[pack.last] + chain.end, axis=1)
     for before, here in reversed(list(pack.steps())):
-        tags[before] = np.argmax(delta[before] + A.T[tags[here]], axis=1)
+        tags[before] = np.argmax(delta[before] + into[tags[here]], axis=1)
     return tags, path_scores(chain, tags)
 
 
-def forward(chain: Chain) -> np.ndarray:
-    """(N, K) the best score of a path that ends in tag k at the row; in float32, less the row's maximum."""
-    E, pack = chain.emissions, chain.pack
-    A = chain.transitions.astype(E.dtype)
-    settle = shift if E.dtype == np.float32 else lambda rows: None
+def forward(chain: Chain, step: Step | None = None) -> np.ndarray:
+    """(N, K) the best score of a path that ends in tag k at the row, less the best score at the row before."""
+    E = chain.emissions
+    step = step or plain_step(chain.transitions.astype(E.dtype))
     delta = np.empty_like(E)
-    first = len(pack.last)
+    first = len(chain.pack.last)
     np.add(chain.start, E[:first], out=delta[:first], casting="same_kind")
-    settle(delta[:first])
-    for before, here in pack.steps():
-        previous, now = delta[before], delta[here]
-        candidate = np.empty_like(now)
-        np.add(previous[:, :1], A[0], out=now)
-        for i in range(1, len(A)):
-            np.add(previous[:, i : i + 1], A[i], out=candidate)
-            np.maximum(now, candidate, out=now)
+    for before, here in chain.pack.steps():
+        now = delta[here]
+        step(delta[before], now)
         now += E[here]
-        settle(now)
     return delta
 
 
-def shift(rows: np.ndarray) -> None:
-    """Subtract each row's maximum, unless nothing is possible there."""
-    highest = rows.max(axis=1, keepdims=True)
-    highest[np.isneginf(highest)] = 0.0
-    rows -= highest
+def plain_step(A: np.ndarray) -> Step:
+    """now[j] = max_i (previous[i] - max previous + A[i, j]), one tag i after the other."""
+
+    def step(previous: np.ndarray, now: np.ndarray) -> None:
+        top = previous.max(axis=1, keepdims=True)
+        top[np.isneginf(top)] = 0.0  # nothing is possible there
+        below, candidate = previous - top, np.empty_like(now)
+        np.add(below[:, :1], A[0], out=now)
+        for i in range(1, len(A)):
+            np.add(below[:, i : i + 1], A[i], out=candidate)
+            np.maximum(now, candidate, out=now)
+
+    return step
 
 
 def n_best(chain: Chain, n: int) -> list[list[tuple[float, np.ndarray]]]:
     """For each sentence by rank, up to n paths as (score, tags (T,)), best first, each path once."""
     chain = replace(chain, emissions=chain.emissions.astype(np.float64))
     delta = forward(chain)
+    for before, here in chain.pack.steps():  # the whole score of a path, instead of what the last step adds
+        top = delta[before].max(axis=1, keepdims=True)
+        delta[here] += np.where(np.isneginf(top), 0.0, top)
     rows = [chain.pack.starts[:length] + rank for rank, length in enumerate(chain.pack.lengths.tolist())]
     return [search(delta[own], chain.emissions[own], chain, n) for own in rows]
 

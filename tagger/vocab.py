@@ -101,9 +101,12 @@ class StringTable:
 
 def encode(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """All strings in one blob of bytes, and the length of each."""
-    pieces = [string.encode("utf-8", "surrogatepass") for string in strings]
-    lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
-    return np.frombuffer(b"".join(pieces), np.uint8), lengths
+    blob = np.frombuffer("".join(strings).encode("utf-8", "surrogatepass"), np.uint8)
+    letters = np.fromiter(map(len, strings), np.int64, len(strings))
+    if letters.sum() == len(blob):
+        return blob, letters
+    begins = np.append(np.flatnonzero(blob & 0xC0 != 0x80), len(blob))  # of each letter, a byte that continues none
+    return blob, np.diff(begins[np.cumsum(letters)], prepend=0)
 
 
 def hashes(blob: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:

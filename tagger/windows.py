@@ -6,8 +6,10 @@ then only knows the ids of the words around it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+from itertools import chain
 
 import numpy as np
 
@@ -25,14 +27,13 @@ class Windows:
     around: np.ndarray  # word ids; V before a sentence, V + 1 after it
 
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[str]], margin: int, order: np.ndarray | None = None) -> Windows:
+    def of(cls, sentences: Sequence[Sequence[str]], margin: int, order: np.ndarray | None = None) -> Windows:
         """`order` (N,) rearranges the tokens, into the rows of a pack say."""
         ids = Vocabulary()
-        rows = [[ids[word] for word in words] for words in sentences]
-        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        tokens = np.fromiter((i for row in rows for i in row), np.int32, int(lengths.sum()))
-        places = np.arange(len(tokens)) + margin * (2 * np.repeat(np.arange(len(rows)), lengths) + 1)
-        around = np.full(len(tokens) + 2 * margin * len(rows), len(ids) + 1, np.int32)
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        tokens = np.fromiter(map(ids.__getitem__, chain.from_iterable(sentences)), np.int32, int(lengths.sum()))
+        places = np.arange(len(tokens)) + margin * (2 * np.repeat(np.arange(len(lengths)), lengths) + 1)
+        around = np.full(len(tokens) + 2 * margin * len(lengths), len(ids) + 1, np.int32)
         begins = np.cumsum(lengths + 2 * margin) - lengths - 2 * margin
         around[(begins[:, None] + np.arange(margin)).ravel()] = len(ids)
         around[places] = tokens

@@ -32,12 +32,20 @@ class WordModel:
     rare_count: int  # words seen more often are not guessed at
 
     @classmethod
-    def learn(cls, lexicon: Lexicon, prior: np.ndarray, rare_count: int, suffix_length: int, elsewhere: np.ndarray) -> WordModel:
-        """`elsewhere` tells which words were seen inside of sentences, not at their start only."""
+    def learn(
+        cls,
+        lexicon: Lexicon,
+        words: list[str],
+        elsewhere: np.ndarray,
+        prior: np.ndarray,
+        rare_count: int,
+        suffix_length: int,
+    ) -> WordModel:
+        """`words` are the lexicon's; `elsewhere` tells which were seen inside of sentences, not at their start only."""
         K, owners, counts = len(prior), lexicon.rows.owners, lexicon.counts.astype(float)
         total = np.bincount(owners, weights=counts, minlength=len(lexicon.words))
         rare = total <= max(rare_count, total.min())
-        words = lexicon.words.strings()
+        words = list(words)
         firsts = np.flatnonzero(rare & ~elsewhere).tolist()
         for i, word in zip(firsts, initial(lexicon, [words[i] for i in firsts]), strict=True):
             words[i] = word

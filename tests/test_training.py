@@ -1,6 +1,7 @@
 """The course of a training: the dev set, checkpoints, interruptions, the L1 penalty."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -197,6 +198,59 @@ def test_killed_at_any_moment_it_can_be_resumed(tmp_path):
     process.communicate()
     assert load_model(tmp_path / "model.npz").summary_["iterations"] == 30
     assert not (tmp_path / "model.npz.checkpoint").exists()
+
+
+SAVE_AND_BE_KILLED = """
+import os, random, signal, sys, time
+from tagger import CRFTagger, Sentence, load_model, save_model
+from tagger.checkpoint import Checkpoint, State
+import numpy as np
+
+model = CRFTagger(max_iterations=3).fit([Sentence(["a", "b"], ["X", "Y"])])
+checkpoint = Checkpoint("state", resume=True)
+def save(number):
+    model.summary_["iterations"] = number
+    save_model(model, "model.npz")
+    checkpoint.save(State(number, np.full(5000, float(number))), {})
+
+save(0)
+random.seed(7)
+reached = 0
+for _ in range(150):
+    child = os.fork()
+    if not child:
+        for number in range(reached + 1, 1 << 30):
+            save(number)
+    time.sleep(random.random() / 50)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    state = checkpoint.load({}, 5000)
+    assert (state.weights == state.iteration).all()
+    assert load_model("model.npz").summary_["iterations"] in (state.iteration, state.iteration + 1)
+    reached = state.iteration
+assert reached > 3
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be killed often and cheaply")
+def test_killed_while_saving_150_times_every_file_stays_whole(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", SAVE_AND_BE_KILLED], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted_before_anything_was_learned_it_ends_at_once(tmp_path, number, code):
+    slow = "import time; from tagger import crf; crf.learn_features = lambda *a: (print(1, flush=True), time.sleep(60))"
+    command = f"{slow}\nfrom tagger.cli import main; main(['train-crf', {str(TRAIN)!r}])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", command], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "1\n"
+    process.send_signal(number)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == code and said.count("\n") == 1 and list(tmp_path.iterdir()) == []
 
 
 def test_the_log_tells_of_dev_and_loss(tmp_path):

@@ -67,12 +67,14 @@ class Log:
 
 
 class Stop:
-    """The first Ctrl-C or SIGTERM asks training to end with what it has; a second one ends it at once."""
+    """The first Ctrl-C or SIGTERM asks training to end with what it has; a second one ends it at once, as does one
+    that comes before anything was learned."""
 
     CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}  # noqa: RUF012
 
     def __enter__(self) -> Stop:
         self.caught: int | None = None
+        self.begun = False
         self.old = {number: signal.signal(number, self.catch) for number in self.CODES}
         return self
 
@@ -83,6 +85,8 @@ class Stop:
     def catch(self, number: int, frame: Any) -> None:
         self.caught = number
         signal.signal(number, self.old[signal.Signals(number)])
+        if not self.begun:
+            signal.raise_signal(number)
 
     def leave(self) -> None:
         """With the exit code of the signal, if there was one."""
@@ -104,6 +108,7 @@ def watching(max_iterations: int, log: str | None, quiet: bool, stop: Stop) -> I
             watchers.append(lambda progress: advance(bar, progress))
 
         def watch(progress: Progress) -> str | None:
+            stop.begun = True
             for watcher in watchers:
                 watcher(progress)
             return None if stop.caught is None else "it was interrupted"

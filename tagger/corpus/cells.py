@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tagger.errors import CorpusError, quote
+
+
+def all_checked(texts: Sequence[str], forbidden: str) -> Sequence[str]:
+    """The same for many: one look at all of them together, and a closer one only where something is wrong."""
+    if "" in texts or not set(forbidden).isdisjoint("".join(texts)):
+        for text in texts:
+            checked(text, forbidden)
+    return texts
 
 
 def checked(text: str, forbidden: str) -> str:

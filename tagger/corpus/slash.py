@@ -6,9 +6,9 @@ belong to words. An untagged sentence is the same line without the tags, and kee
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from tagger.corpus.cells import checked
+from tagger.corpus.cells import all_checked
 from tagger.errors import quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
@@ -17,7 +17,8 @@ SEPARATORS = " \t\n\r"
 
 
 def tokens(line: str) -> list[str]:
-    return [token for token in line.replace("\t", " ").split(" ") if token]
+    found = line.replace("\t", " ").split(" ")
+    return [token for token in found if token] if "" in found else found
 
 
 def split_token(token: str, lines: Lines) -> tuple[str, str]:
@@ -28,12 +29,12 @@ def split_token(token: str, lines: Lines) -> tuple[str, str]:
     raise lines.error(f"expected word/TAG, got {fault} {quote(token)}")
 
 
-def written_tokens(sentence: Sentence) -> list[str]:
+def written_tokens(sentence: Sentence) -> Sequence[str]:
     """Each token as text that reads back as it is."""
-    words = [checked(word, SEPARATORS) for word in sentence.words]
+    words = all_checked(sentence.words, SEPARATORS)
     if sentence.tags is None:
         return words
-    return [f"{word}/{checked(tag, SEPARATORS + '/')}" for word, tag in zip(words, sentence.tags, strict=True)]
+    return list(map("/".join, zip(words, all_checked(sentence.tags, SEPARATORS + "/"), strict=True)))
 
 
 def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
