@@ -30,7 +30,8 @@ GRID = np.exp(np.arange(-3.0, 9.0, 0.5))  # candidates for κ
 COARSE = 4
 ENOUGH_TO_TELL = 20_000
 BEGINNING = 5  # letters
-JUDGED = 1 << 20  # at most so many words × tags are judged to find the weights
+AT_ONCE = 1 << 16  # words × tags, so that what a few words need stays in the processor's cache
+JUDGED = 1 << 18  # at most so many words × tags are judged to find the weights
 MOST_JUDGED = 1000  # and at most so many words
 NEWTON_STEPS, SHORTEST, ENOUGH, RIDGE = 20, 1e-3, 1e-5, 1e-6
 
@@ -119,8 +120,13 @@ class Guesser:
 
     def __call__(self, words: Sequence[str], own: np.ndarray | None = None) -> np.ndarray:
         """(words, K) the probability of each tag; `own` (words, K) is what the words themselves have taught."""
-        said = testimony(Letters(words), self.suffix_length)
-        return pooled(self.weights, self.opinions(list(said.values()), own))
+        said = testimony(Letters(words), self.suffix_length).values()
+        out = np.empty((len(words), len(self.prior)))
+        size = max(1, AT_ONCE // len(self.prior))
+        for part in (slice(i, i + size) for i in range(0, len(words), size)):
+            opinions = self.opinions([[key[part] for key in keys] for keys in said], None if own is None else own[part])
+            out[part] = pooled(self.weights, opinions)
+        return out
 
     def opinions(self, said: list[Witness], own: np.ndarray | None) -> np.ndarray:
         """(1 + witnesses, words, K) log P_0, and log P_i / P_0 of each witness."""
