@@ -33,7 +33,7 @@ BEGINNING = 5  # letters
 AT_ONCE = 1 << 16  # words × tags, so that what a few words need stays in the processor's cache
 JUDGED = 1 << 18  # at most so many words × tags are judged to find the weights
 MOST_JUDGED = 1000  # and at most so many words
-NEWTON_STEPS, SHORTEST, ENOUGH, RIDGE = 20, 1e-3, 1e-5, 1e-6
+NEWTON_STEPS, ENOUGH = 20, 1e-5
 
 Witness = list[np.ndarray]  # keys of words, from vague to precise
 
@@ -233,31 +233,33 @@ def pooled(weights: np.ndarray, opinions: np.ndarray) -> np.ndarray:
 
 
 def pool_weights(opinions: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """The weights a under which gold (words, K) is most likely: Newton's method, as the likelihood is concave.
+    """The weights a under which gold (words, K) is most likely, less ½ · ‖a - usual‖², which matters for few words only.
 
-        gradient_i = Σ (gold - P) · o_i,        Hessian_ij = -Σ_words Cov_P(o_i, o_j)
+    Newton's method, as that is concave:  gradient_i = Σ (gold - P) · o_i,  Hessian_ij = -Σ_words Cov_P(o_i, o_j)
     """
-    a = np.full(len(opinions), 1 / len(opinions))
-    P = pooled(a, opinions)
+    usual = np.array([1.0, *[0.5] * (len(opinions) - 1)])
+    a = usual.copy()
     flat = opinions.reshape(len(a), -1)
+
+    def objective(a: np.ndarray) -> float:
+        P = np.maximum(pooled(a, opinions), np.finfo(float).tiny)
+        return float((gold * np.log(P)).sum()) - float((a - usual) @ (a - usual)) / 2
+
+    now = objective(a)
     for _ in range(NEWTON_STEPS):
+        P = pooled(a, opinions)
         weighted = P * opinions
         mean = weighted.sum(axis=2)  # (1 + witnesses, words)
-        gradient = flat @ (gold - P).ravel()
-        hessian = weighted.reshape(len(a), -1) @ flat.T - mean @ mean.T
-        step = np.linalg.solve(hessian + RIDGE * len(gold) * np.eye(len(a)), gradient)
-        now, length = likelihood(P, gold), 1.0
-        while length > SHORTEST and likelihood(pooled(a + length * step, opinions), gold) < now:
-            length /= 2
-        a = a + length * step
-        P = pooled(a, opinions)
-        if likelihood(P, gold) - now < ENOUGH * len(gold):
+        gradient = flat @ (gold - P).ravel() - (a - usual)
+        hessian = weighted.reshape(len(a), -1) @ flat.T - mean @ mean.T + np.eye(len(a))
+        step = np.linalg.solve(hessian, gradient)
+        while objective(a + step) < now and np.abs(step).max() > ENOUGH:
+            step /= 2
+        before, now = now, objective(a + step)
+        a = a + step
+        if now - before < ENOUGH * len(gold):
             break
     return a
-
-
-def likelihood(P: np.ndarray, gold: np.ndarray) -> float:
-    return float((gold * np.log(np.maximum(P, np.finfo(float).tiny))).sum())
 
 
 def best_kappa(

@@ -127,7 +127,7 @@ class HMMTagger(Tagger):
         cache = WordCache(lambda words: {"scores": self.word_scores(words)})
 
         def score(sentences: list[Words]) -> Lattice:
-            sentences = self.uncapitalised(sentences)
+            sentences = self.marked(sentences)
             pack = Pack.of([len(words) for words in sentences])
             windows = Windows.of(sentences, 0, pack.tokens)
             slots = cache.find(windows.words)
@@ -140,7 +140,7 @@ class HMMTagger(Tagger):
         cache = WordCache(self.candidates)
 
         def score(sentences: list[Words]) -> Lattice:
-            sentences = self.uncapitalised(sentences)
+            sentences = self.marked(sentences)
             pack = Pack.of([len(words) for words in sentences])
             windows = Windows.of(sentences, 0, pack.tokens)
             lines = cache.find(windows.words)[windows.at(0)]
@@ -156,7 +156,7 @@ class HMMTagger(Tagger):
         likely[likely < likely.max(axis=1, keepdims=True) + np.log(SLIGHT)] = -np.inf
         return {"words": ids, "scores": scores, "candidates": best_tags(likely, CANDIDATES)}
 
-    def uncapitalised(self, sentences: list[Words]) -> list[Words]:
+    def marked(self, sentences: list[Words]) -> list[Words]:
         """Sentences whose first word is capitalised and unknown begin with that word under a mark."""
         firsts = [words[0] if len(words) else "" for words in sentences]
         marked = self.words_.initial(firsts)
