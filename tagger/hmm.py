@@ -17,15 +17,18 @@ from tagger.archive import Archive, Arrays
 from tagger.cache import WordCache
 from tagger.chain import Chain
 from tagger.dominance import Dominance
+from tagger.em import Teacher, Text, Watch
 from tagger.lattice import ChainLattice, Lattice
 from tagger.lexicon import Lexicon
-from tagger.model import Scorer, Tagger, Words, training_data
+from tagger.model import Scorer, Tagger, Words, tag_numbers, training_sentences, words_of
 from tagger.neighbours import Neighbours
 from tagger.pack import Pack
+from tagger.partial import OPEN, Choices, read_choices
+from tagger.sentence import Sentence
 from tagger.transitions import Steps, Transitions
 from tagger.trigram import TrigramLattice, best_tags
 from tagger.windows import Windows
-from tagger.wordmodel import WordModel
+from tagger.wordmodel import Entries, WordModel, read_allowed
 
 CANDIDATES, SLIGHT = 10, 1e-3  # tags considered for a word, unless so many times less likely than its best
 
@@ -37,10 +40,20 @@ class HMMTagger(Tagger):
     neighbours_: Neighbours
     words_: WordModel
 
-    def __init__(self, *, order: int = 2, rare_count: int = 10, suffix_length: int = 6) -> None:
+    def __init__(
+        self,
+        *,
+        order: int = 2,
+        rare_count: int = 10,
+        suffix_length: int = 6,
+        partial: bool = False,
+        em_iterations: int = 5,
+    ) -> None:
         self.order = order
         self.rare_count = rare_count
         self.suffix_length = suffix_length
+        self.partial = partial
+        self.em_iterations = em_iterations
 
     @property
     def transitions_(self) -> Transitions:
@@ -67,44 +80,108 @@ class HMMTagger(Tagger):
         y: Sequence[Sequence[str]] | None = None,
         X_dev: Sequence[Any] | None = None,
         y_dev: Sequence[Sequence[str]] | None = None,
+        *,
+        unlabeled: Sequence[Any] = (),
+        lexicon: dict[str, Sequence[str]] | None = None,
+        watch: Watch = lambda iteration, objective: None,
     ) -> HMMTagger:
-        """Learn from tagged sentences. A dev set changes nothing: counting has nothing to stop early."""
+        """Learn from tagged sentences. A dev set changes nothing: counting has nothing to stop early.
+
+        Partly tagged sentences and those of `unlabeled` are then learned from in `em_iterations` rounds of EM, each of
+        which tells `watch` how likely all that is. `lexicon` says which tags words may have.
+        """
         from threadpoolctl import threadpool_limits
 
+        self.check_settings()
+        if len(unlabeled) and self.order == 1:
+            raise ValueError("untagged text needs order 2: a model of first order is counted only")
         with threadpool_limits(limits=1, user_api="blas"):  # the matrices are small, and threads only get in the way
-            return self.learn(X, y)
+            sentences = training_sentences(X, y)
+            choices = self.count(sentences, lexicon or {})
+            texts = [*self.open_text(sentences, choices), *self.raw_text(unlabeled)]
+            if texts and self.em_iterations:
+                teacher = Teacher(texts, self.neighbours_, self.words_, self.candidates)
+                self.neighbours_, self.words_ = teacher.learn(self.em_iterations, watch)
+        return self
 
-    def learn(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> HMMTagger:
-        sentences, self.classes_, tags = training_data(X, y)
+    def check_settings(self) -> None:
+        if self.order not in (1, 2):
+            raise ValueError(f"order is 1 or 2, not {self.order!r}")
+        if self.partial and self.order == 1:
+            raise ValueError("partly tagged text needs order 2: a model of first order is counted only")
+
+    def count(self, sentences: list[Sentence], lexicon: dict[str, Sequence[str]]) -> Choices:
+        """All that can be counted; the tokens whose tag is open are returned."""
+        if self.partial:
+            self.classes_, tags, choices = read_choices(sentences)
+        else:
+            self.classes_, tags = tag_numbers(sentences)
+            choices = Choices.none(len(self.classes_))
         K = len(self.classes_)
         lengths = np.array([len(sentence) for sentence in sentences])
         windows = Windows.of([sentence.words for sentence in sentences], margin=0)
+        told = tags != OPEN
         ids = windows.at(0)
-        self.lexicon_ = Lexicon.of(windows.words, ids, tags, K)
+        self.lexicon_ = Lexicon.of(windows.words, ids[told], tags[told], K)
         place = self.lexicon_.words.find(windows.words)
         words = place[ids]  # (N,) as the lexicon numbers them
-        self.learn_words([windows.words[i] for i in np.argsort(place).tolist()], words, lengths, tags)
+        strings = [windows.words[i] for i in np.argsort(place).tolist() if place[i] >= 0]
+        first = np.zeros(len(tags), bool)
+        first[np.cumsum(lengths) - lengths] = True
+        self.learn_words(strings, words[told], first[told], tags[told], read_allowed(lexicon, self.classes_))
         self.count_neighbours(Steps.of(tags, lengths, K), words)
         self.summary_ = {"sentences": len(sentences), "tokens": len(tags)}
-        return self
+        return choices
 
-    def learn_words(self, strings: list[str], words: np.ndarray, lengths: np.ndarray, tags: np.ndarray) -> None:
-        """`words_`, from the lexicon's strings, and the text as words (N,) of the lexicon."""
-        inside = np.ones(len(words), bool)
-        inside[np.cumsum(lengths) - lengths] = False
-        elsewhere = np.bincount(words[inside], minlength=len(strings)) > 0
+    def open_text(self, sentences: list[Sentence], choices: Choices) -> list[Text]:
+        """The sentences that leave something open."""
+        if not len(choices.tokens):
+            return []
+        numbers = {name: k for k, name in enumerate(self.classes_)}
+        lengths = np.array([len(sentence) for sentence in sentences])
+        owner = np.repeat(np.arange(len(lengths)), lengths)
+        begins = np.cumsum(lengths) - lengths
+        allowed = {}
+        for i in np.unique(owner[choices.tokens]).tolist():
+            allowed[i] = np.zeros((int(lengths[i]), len(numbers)), bool)
+            for t, tag in enumerate(sentences[i].tags or ()):
+                if tag in numbers:
+                    allowed[i][t, numbers[tag]] = True
+        for token, row in zip(choices.tokens.tolist(), choices.allowed, strict=True):
+            i = int(owner[token])
+            allowed[i][token - begins[i]] = row
+        return [Text(self.marked([sentences[i].words for i in allowed]), list(allowed.values()))]
+
+    def raw_text(self, unlabeled: Sequence[Any]) -> list[Text]:
+        """Untagged sentences, which together weigh no more than the tagged ones."""
+        sentences = [words for words in map(words_of, unlabeled) if len(words)]
+        tokens = sum(map(len, sentences))
+        if not tokens:
+            return []
+        self.summary_["unlabeled"] = tokens
+        return [Text(self.marked(sentences), None, min(1.0, self.summary_["tokens"] / tokens))]
+
+    def learn_words(
+        self, strings: list[str], words: np.ndarray, first: np.ndarray, tags: np.ndarray, allowed: Entries
+    ) -> None:
+        """`words_`, from the lexicon's strings, and the text as words (N,) of it, which may be the first of a sentence."""
+        elsewhere = np.bincount(words[~first], minlength=len(strings)) > 0
         prior = np.bincount(tags, minlength=len(self.classes_)) / len(tags)
         self.words_ = WordModel.learn(
-            self.lexicon_, strings, elsewhere, prior, self.rare_count, self.suffix_length
+            self.lexicon_, strings, elsewhere, prior, self.rare_count, self.suffix_length, allowed
         )
 
     def count_neighbours(self, steps: Steps, words: np.ndarray) -> None:
-        """`neighbours_`, from the steps and the lexicon's words (N,)."""
+        """`neighbours_`, from the steps and the lexicon's words (N,), -1 for others."""
         K, width = steps.K, steps.K + 1
-        bigrams = np.bincount(steps.v * width + steps.w, minlength=width**2).reshape(width, width)
-        transitions = Transitions.count(steps, np.bincount(steps.w, minlength=width), bigrams, self.order)
+        told = steps.w != OPEN
+        unigrams = np.bincount(steps.w[told], minlength=width)
+        told &= steps.v != OPEN
+        bigrams = np.bincount(steps.v[told] * width + steps.w[told], minlength=width**2).reshape(width, width)
+        steps = steps.known(OPEN)
+        transitions = Transitions.count(steps, unigrams, bigrams, self.order)
         rows = self.lexicon_.rows
-        often = np.flatnonzero(np.bincount(words) > self.rare_count)
+        often = np.flatnonzero(np.bincount(words[words >= 0]) > self.rare_count)
         if self.order == 1 or not len(often):
             self.neighbours_ = Neighbours.none(transitions)
             return

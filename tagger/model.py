@@ -143,10 +143,9 @@ def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> l
     return sentences
 
 
-def training_data(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> tuple[list[Sentence], list[str], np.ndarray]:
-    """The sentences to learn from, the tag set, and all tags as numbers (N,)."""
-    sentences = training_sentences(X, y)
+def tag_numbers(sentences: Sequence[Sentence]) -> tuple[list[str], np.ndarray]:
+    """The tag set, and all tags as numbers (N,)."""
     written = list(chain.from_iterable(sentence.tags or () for sentence in sentences))
     names = sorted(set(written))
     numbers = {name: k for k, name in enumerate(names)}
-    return sentences, names, np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))
+    return names, np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))

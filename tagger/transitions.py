@@ -109,11 +109,31 @@ class Transitions:
     def K(self) -> int:
         return len(self.A) - 1
 
+    @property
+    def keys(self) -> np.ndarray:
+        """(u · (K + 1) + v) · (K + 1) + w of each entry, ascending."""
+        return self.rows.owners * (self.K + 1) + self.rows.tags
+
+    def learn(self, keys: np.ndarray, expected: np.ndarray) -> Transitions:
+        """After trigrams were seen so often beyond those that were counted.
+
+        P'(w | u, v) = (n · P(w | u, v) + expected(u, v, w)) / (n + expected(u, v)),    n = count(u, v) + 1
+        """
+        width = self.K + 1
+        n = self.totals + 1
+        more = np.bincount(keys // width, weights=expected, minlength=width**2)
+        every = np.union1d(self.keys, keys)
+        values = np.zeros(len(every))
+        values[np.searchsorted(every, self.keys)] += n[self.rows.owners] * self.seen
+        values[np.searchsorted(every, keys)] += expected
+        rows = Rows.of(every, width**2, width)
+        return replace(self, rows=rows, seen=values / (n + more)[rows.owners], rest=self.rest * n / (n + more))
+
     @cached_property
     def lookup(self) -> Lookup:
         """`seen`, or if there is room for all the whole of P."""
         width = self.K + 1
-        found = Lookup(self.rows.owners * width + self.rows.tags, self.seen, width**3)
+        found = Lookup(self.keys, self.seen, width**3)
         if found.table is not None:
             found.table += (self.rest.reshape(width, width, 1) * self.A).ravel()
         return found

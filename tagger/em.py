@@ -1,0 +1,163 @@
+"""Learning from text without tags: Baum–Welch, with the counted model as a prior (MAP-EM, Dempster et al. 1977).
+
+Every round asks the present model how often each trigram of tags and each word with each tag is to be expected in the
+text, and adds that to what was counted in tagged text:
+
+    P'(w | u, v) ∝ n(u, v) · P(w | u, v) + ω · expected(u, v, w)        n: how often it was seen in tagged text
+    P'(x | v)    ∝ n(v)    · P(x | v)    + ω · expected(x, v)
+
+That maximises  ω · log p(text) + log of a Dirichlet prior  a little more in every round, never less. ω ≤ 1 keeps the
+raw text from outweighing the tagged one, which is known to do harm (Merialdo 1994). What frequent words do to their
+neighbours stays as it was counted: those formulas are mixtures, and of each only the part that rests on the
+probabilities above is put down to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tagger.model import Words
+from tagger.neighbours import Neighbours, tally
+from tagger.pack import Pack, batches
+from tagger.transitions import DENSE
+from tagger.trellis import Step, Trellis
+from tagger.trigram import TrigramLattice, forward_backward
+from tagger.windows import Windows
+from tagger.wordmodel import Entries, WordModel
+
+Watch = Callable[[int, float], None]
+Candidates = Callable[[Sequence[str]], dict[str, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Text:
+    """Sentences to learn from, what each token may be, and how much they weigh."""
+
+    sentences: list[Words]
+    allowed: list[np.ndarray] | None = None  # for each sentence (T, K); None: anything
+    weight: float = 1.0  # ω
+
+
+@dataclass
+class Expected:
+    """What a model expects to find in a text."""
+
+    trigrams: list[tuple[np.ndarray, np.ndarray]]  # keys and numbers, to be added up
+    words: np.ndarray  # (V, K)
+    score: float  # ω · log p(text)
+
+
+class Teacher:
+    """Goes through the texts again and again. Candidates are those of the first model, so that rounds can be compared."""
+
+    def __init__(self, texts: list[Text], neighbours: Neighbours, words: WordModel, candidates: Candidates) -> None:
+        self.texts, self.first, self.words = texts, neighbours, words
+        windows = Windows.of([words for text in texts for words in text.sentences], 0)
+        self.strings = windows.words
+        self.ids = windows.at(0)
+        known = candidates(self.strings)
+        self.numbers, self.candidates = known["words"], known["candidates"]
+        self.counted = np.exp(known["scores"])  # (V, K) P(x | v) as counted
+        K = neighbours.K
+        self.n = np.bincount(words.lexicon.rows.tags, weights=words.lexicon.counts, minlength=K)  # (K,)
+        here = set(self.strings)
+        others = [word for word in words.lexicon.words.strings() if word not in here]
+        mass = np.exp(words(others)[0]).sum(axis=0) + self.counted.sum(axis=0)
+        self.mass = self.n * mass  # (K,) the prior's pseudo-counts of all words, tagged and raw
+
+    def learn(self, rounds: int, watch: Watch) -> tuple[Neighbours, WordModel]:
+        neighbours, scale, added = self.first, self.n / self.mass, np.zeros_like(self.counted)
+        prior = 0.0
+        for iteration in range(1, rounds + 1):
+            found = self.expect(neighbours, self.counted * scale + added)
+            watch(iteration, found.score + prior)
+            keys, numbers = add_up(found.trigrams, (neighbours.K + 1) ** 3)
+            neighbours = replace(self.first, transitions=self.first.transitions.learn(keys, numbers))
+            total = self.mass + found.words.sum(axis=0)
+            scale, added = self.n / total, found.words / total
+            prior = self.trigram_prior(neighbours) + self.word_prior(found.words, total)
+        watch(rounds + 1, self.expect(neighbours, self.counted * scale + added).score + prior)
+        word, tag = np.nonzero(added)
+        raw = Entries.of(self.strings, word * neighbours.K + tag, added[word, tag], neighbours.K)
+        return neighbours, replace(self.words, raw=raw, scale=scale)
+
+    def expect(self, neighbours: Neighbours, P: np.ndarray) -> Expected:
+        """What these probabilities, with P (V, K) for words, expect of all texts."""
+        with np.errstate(divide="ignore"):
+            scores = np.log(P)
+        found = Expected([], np.zeros_like(P), 0.0)
+        begin = 0
+        for text in self.texts:
+            lengths = np.array([len(words) for words in text.sentences], np.int64)
+            begins = np.cumsum(lengths) - lengths + begin
+            begin += int(lengths.sum())
+            for group in batches(lengths):
+                pack = Pack.of(lengths[group])
+                tokens = np.concatenate([np.arange(begins[i], begins[i] + lengths[i]) for i in group.tolist()])
+                lines = self.ids[tokens[pack.tokens]]
+                lattice = TrigramLattice(pack, neighbours, lines, self.numbers, scores, self.candidates)
+                if text.allowed is not None:
+                    lattice = lattice.restrict(np.concatenate([text.allowed[i] for i in group.tolist()]))
+                observe(lattice.trellis, lines, text.weight, neighbours, found)
+        return found
+
+    def trigram_prior(self, now: Neighbours) -> float:
+        """Σ n(u, v) · P(w | u, v) · log P'(w | u, v), up to a constant.
+
+        Where only A speaks, P' = rest · A; all w together have Σ P · log rest, and the entries what they differ by.
+        """
+        first, new = self.first.transitions, now.transitions
+        n, rest = first.totals + 1, new.rest
+        owners, w = new.rows.owners, new.rows.tags
+        base = rest[owners] * new.A[owners % (new.K + 1), w]
+        P = first.probabilities(owners, w)
+        return float(n[owners] @ (P * np.log1p(new.seen / base)) + n @ np.log(rest))
+
+    def word_prior(self, expected: np.ndarray, total: np.ndarray) -> float:
+        """Σ n(v) · P(x | v) · log P'(x | v), less what it was at first."""
+        pseudo = self.n * self.counted
+        gain = pseudo * np.log1p(np.divide(expected, pseudo, out=np.zeros_like(pseudo), where=pseudo > 0))
+        return float(gain.sum() - self.mass @ np.log(total / self.mass))
+
+
+def observe(trellis: Trellis, lines: np.ndarray, weight: float, neighbours: Neighbours, found: Expected) -> None:
+    """Add what is expected of some sentences."""
+    K, width = neighbours.K, neighbours.K + 1
+    keys, numbers = [], []
+
+    def put(pairs: np.ndarray, w: np.ndarray, places: np.ndarray, scores: np.ndarray, P: np.ndarray) -> None:
+        """Triples (u, v, w), and which share of each probability is P(w | u, v)'s."""
+        own = neighbours.after_rest[np.maximum(places, -1)] * neighbours.transitions.probabilities(pairs, w)
+        keys.append(pairs * width + w)
+        numbers.append(weight * P * own / np.exp(scores))
+
+    def see(step: Step, P: np.ndarray) -> None:
+        w = np.repeat(trellis.tags[trellis.here[step.pairs]], step.widths)
+        put(trellis.keys[step.before], w, trellis.places[trellis.here[step.before]], step.scores, P)
+
+    posterior = forward_backward(trellis, see)
+    ends, first = trellis.ends[0], len(trellis.starting)
+    put(trellis.keys[ends], np.full(len(ends), K), trellis.places[trellis.here[ends]], trellis.ending, posterior.ends)
+    keys.append(np.full(first, (K * width + K) * width) + trellis.tags[:first])
+    numbers.append(weight * posterior.pairs[:first])
+    found.trigrams.append(add_up(list(zip(keys, numbers, strict=True)), width**3))
+
+    places, emissions = trellis.places[trellis.here], trellis.emissions[trellis.here]
+    own = np.where(places >= 0, neighbours.before_rest[trellis.keys] * np.exp(emissions - trellis.arrivals), 1.0)
+    node = trellis.here
+    cells = lines[trellis.rows[node]] * K + trellis.tags[node]
+    share = np.where(posterior.pairs > 0, own, 0.0) * posterior.pairs
+    found.words += weight * np.bincount(cells, weights=share, minlength=found.words.size).reshape(found.words.shape)
+    found.score += weight * float(posterior.log_z.sum())
+
+
+def add_up(parts: list[tuple[np.ndarray, np.ndarray]], cells: int) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct keys, ascending, and the sum of the numbers of each."""
+    keys, numbers = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    distinct, _ = tally(keys, cells)
+    if cells <= DENSE:
+        return distinct, np.bincount(keys, weights=numbers, minlength=cells)[distinct]
+    return distinct, np.bincount(np.searchsorted(distinct, keys), weights=numbers, minlength=len(distinct))
