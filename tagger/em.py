@@ -1,15 +1,18 @@
-"""Learning from text without tags: Baum–Welch, with the counted model as a prior (MAP-EM, Dempster et al. 1977).
+"""Learning from text whose tags are not, or not all, known: Baum–Welch, with the counted model as a prior.
 
 Every round asks the present model how often each trigram of tags and each word with each tag is to be expected in the
-text, and adds that to what was counted in tagged text:
+text, and adds that to what was counted in tagged text (MAP-EM, Dempster, Laird & Rubin 1977):
 
     P'(w | u, v) ∝ n(u, v) · P(w | u, v) + ω · expected(u, v, w)        n: how often it was seen in tagged text
     P'(x | v)    ∝ n(v)    · P(x | v)    + ω · expected(x, v)
 
-That maximises  ω · log p(text) + log of a Dirichlet prior  a little more in every round, never less. ω ≤ 1 keeps the
-raw text from outweighing the tagged one, which is known to do harm (Merialdo 1994). What frequent words do to their
-neighbours stays as it was counted: those formulas are mixtures, and of each only the part that rests on the
-probabilities above is put down to them.
+That maximises  ω · log p(text) + log of a Dirichlet prior  a little more in every round, never less. Frequent words and
+all others keep the share of each tag that they had, and are learned about apart.
+
+Partly tagged text teaches all of that. Text without any tags is known to do harm where much is known already (Merialdo
+1994), and measurements here agree: so it teaches no transitions and nothing about frequent words, and weighs no more
+than the tagged text (ω ≤ 1). What frequent words do to their neighbours always stays as it was counted: those formulas
+are mixtures, and of each only the part that rests on the probabilities above is put down to them.
 """
 
 from __future__ import annotations
@@ -22,13 +25,14 @@ import numpy as np
 from tagger.model import Words
 from tagger.neighbours import Neighbours, tally
 from tagger.pack import Pack, batches
+from tagger.rows import ranges
 from tagger.transitions import DENSE
 from tagger.trellis import Step, Trellis
 from tagger.trigram import TrigramLattice, forward_backward
 from tagger.windows import Windows
-from tagger.wordmodel import Entries, WordModel
+from tagger.wordmodel import WordModel
 
-Watch = Callable[[int, float], None]
+Watch = Callable[[str, int, float], None]  # the text's name, the round, log p(text) + log prior
 Candidates = Callable[[Sequence[str]], dict[str, np.ndarray]]
 
 
@@ -36,8 +40,9 @@ Candidates = Callable[[Sequence[str]], dict[str, np.ndarray]]
 class Text:
     """Sentences to learn from, what each token may be, and how much they weigh."""
 
+    name: str
     sentences: list[Words]
-    allowed: list[np.ndarray] | None = None  # for each sentence (T, K); None: anything
+    allowed: list[np.ndarray] | None = None  # for each sentence (T, K); None: anything, there are no tags
     weight: float = 1.0  # ω
 
 
@@ -51,57 +56,59 @@ class Expected:
 
 
 class Teacher:
-    """Goes through the texts again and again. Candidates are those of the first model, so that rounds can be compared."""
+    """Goes through a text again and again. Candidates are those of the first model, so that rounds can be compared."""
 
-    def __init__(self, texts: list[Text], neighbours: Neighbours, words: WordModel, candidates: Candidates) -> None:
-        self.texts, self.first, self.words = texts, neighbours, words
-        windows = Windows.of([words for text in texts for words in text.sentences], 0)
-        self.strings = windows.words
-        self.ids = windows.at(0)
+    def __init__(self, text: Text, neighbours: Neighbours, words: WordModel, candidates: Candidates) -> None:
+        self.text, self.first, self.words = text, neighbours, words
+        windows = Windows.of(text.sentences, 0)
+        self.strings, self.ids = windows.words, windows.at(0)
         known = candidates(self.strings)
         self.numbers, self.candidates = known["words"], known["candidates"]
-        self.counted = np.exp(known["scores"])  # (V, K) P(x | v) as counted
-        K = neighbours.K
-        self.n = np.bincount(words.lexicon.rows.tags, weights=words.lexicon.counts, minlength=K)  # (K,)
+        self.counted = np.exp(known["scores"])  # (V, K) P(x | v) as the first model has it
+        self.frequent = words.frequent(self.numbers)  # (V,)
+        lexicon = words.lexicon
+        self.n = np.bincount(lexicon.rows.tags, weights=lexicon.counts, minlength=neighbours.K)  # (K,)
         here = set(self.strings)
-        others = [word for word in words.lexicon.words.strings() if word not in here]
-        mass = np.exp(words(others)[0]).sum(axis=0) + self.counted.sum(axis=0)
-        self.mass = self.n * mass  # (K,) the prior's pseudo-counts of all words, tagged and raw
+        strings = [word for word in lexicon.words.strings() if word not in here]
+        scores, ids = words(strings)
+        every = np.concatenate([self.counted, np.exp(scores)])
+        group = np.concatenate([self.frequent, words.frequent(ids)])
+        # (2, K) the prior's pseudo-counts of all words, tagged and raw: not frequent, frequent
+        self.mass = self.n * np.stack([every[group == g].sum(axis=0) for g in (False, True)])
 
     def learn(self, rounds: int, watch: Watch) -> tuple[Neighbours, WordModel]:
-        neighbours, scale, added = self.first, self.n / self.mass, np.zeros_like(self.counted)
-        prior = 0.0
-        for iteration in range(1, rounds + 1):
-            found = self.expect(neighbours, self.counted * scale + added)
-            watch(iteration, found.score + prior)
-            keys, numbers = add_up(found.trigrams, (neighbours.K + 1) ** 3)
-            neighbours = replace(self.first, transitions=self.first.transitions.learn(keys, numbers))
-            total = self.mass + found.words.sum(axis=0)
-            scale, added = self.n / total, found.words / total
-            prior = self.trigram_prior(neighbours) + self.word_prior(found.words, total)
-        watch(rounds + 1, self.expect(neighbours, self.counted * scale + added).score + prior)
-        word, tag = np.nonzero(added)
-        raw = Entries.of(self.strings, word * neighbours.K + tag, added[word, tag], neighbours.K)
-        return neighbours, replace(self.words, raw=raw, scale=scale)
+        neighbours, factor, added, prior = self.first, np.ones_like(self.mass), np.zeros_like(self.counted), 0.0
+        for iteration in range(rounds + 1):
+            found = self.expect(neighbours, (self.counted + added) * factor[self.frequent.astype(int)])
+            watch(self.text.name, iteration, found.score + prior)
+            if iteration == rounds:
+                break
+            if self.text.allowed is None:
+                found.words[self.frequent] = 0.0
+            else:
+                keys, numbers = add_up(found.trigrams, (neighbours.K + 1) ** 3)
+                neighbours = replace(self.first, transitions=self.first.transitions.learn(keys, numbers))
+            more = np.stack([found.words[self.frequent == g].sum(axis=0) for g in (False, True)])
+            factor, added = self.mass / (self.mass + more), found.words / self.n
+            factor[self.mass == 0] = 1.0
+            prior = self.trigram_prior(neighbours) - self.trigram_prior(self.first) + self.word_prior(found.words, factor)
+        return neighbours, self.words.learn_raw(self.strings, added, factor)
 
     def expect(self, neighbours: Neighbours, P: np.ndarray) -> Expected:
-        """What these probabilities, with P (V, K) for words, expect of all texts."""
+        """What these probabilities, with P (V, K) for words, expect of the text."""
         with np.errstate(divide="ignore"):
             scores = np.log(P)
         found = Expected([], np.zeros_like(P), 0.0)
-        begin = 0
-        for text in self.texts:
-            lengths = np.array([len(words) for words in text.sentences], np.int64)
-            begins = np.cumsum(lengths) - lengths + begin
-            begin += int(lengths.sum())
-            for group in batches(lengths):
-                pack = Pack.of(lengths[group])
-                tokens = np.concatenate([np.arange(begins[i], begins[i] + lengths[i]) for i in group.tolist()])
-                lines = self.ids[tokens[pack.tokens]]
-                lattice = TrigramLattice(pack, neighbours, lines, self.numbers, scores, self.candidates)
-                if text.allowed is not None:
-                    lattice = lattice.restrict(np.concatenate([text.allowed[i] for i in group.tolist()]))
-                observe(lattice.trellis, lines, text.weight, neighbours, found)
+        lengths = np.array([len(words) for words in self.text.sentences], np.int64)
+        begins = np.cumsum(lengths) - lengths
+        for group in batches(lengths):
+            pack = Pack.of(lengths[group])
+            tokens = np.repeat(begins[group], lengths[group]) + ranges(lengths[group])
+            lines = self.ids[tokens[pack.tokens]]
+            lattice = TrigramLattice(pack, neighbours, lines, self.numbers, scores, self.candidates)
+            if self.text.allowed is not None:
+                lattice = lattice.restrict(np.concatenate([self.text.allowed[i] for i in group.tolist()]))
+            observe(lattice.trellis, lines, self.text.weight, neighbours, found)
         return found
 
     def trigram_prior(self, now: Neighbours) -> float:
@@ -116,11 +123,11 @@ class Teacher:
         P = first.probabilities(owners, w)
         return float(n[owners] @ (P * np.log1p(new.seen / base)) + n @ np.log(rest))
 
-    def word_prior(self, expected: np.ndarray, total: np.ndarray) -> float:
+    def word_prior(self, expected: np.ndarray, factor: np.ndarray) -> float:
         """Σ n(v) · P(x | v) · log P'(x | v), less what it was at first."""
         pseudo = self.n * self.counted
         gain = pseudo * np.log1p(np.divide(expected, pseudo, out=np.zeros_like(pseudo), where=pseudo > 0))
-        return float(gain.sum() - self.mass @ np.log(total / self.mass))
+        return float(gain.sum() + (self.mass * np.log(factor)).sum())
 
 
 def observe(trellis: Trellis, lines: np.ndarray, weight: float, neighbours: Neighbours, found: Expected) -> None:

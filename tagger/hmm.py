@@ -47,7 +47,7 @@ class HMMTagger(Tagger):
         rare_count: int = 10,
         suffix_length: int = 6,
         partial: bool = False,
-        em_iterations: int = 5,
+        em_iterations: int = 3,
     ) -> None:
         self.order = order
         self.rare_count = rare_count
@@ -83,7 +83,7 @@ class HMMTagger(Tagger):
         *,
         unlabeled: Sequence[Any] = (),
         lexicon: dict[str, Sequence[str]] | None = None,
-        watch: Watch = lambda iteration, objective: None,
+        watch: Watch = lambda text, iteration, objective: None,
     ) -> HMMTagger:
         """Learn from tagged sentences. A dev set changes nothing: counting has nothing to stop early.
 
@@ -98,9 +98,8 @@ class HMMTagger(Tagger):
         with threadpool_limits(limits=1, user_api="blas"):  # the matrices are small, and threads only get in the way
             sentences = training_sentences(X, y)
             choices = self.count(sentences, lexicon or {})
-            texts = [*self.open_text(sentences, choices), *self.raw_text(unlabeled)]
-            if texts and self.em_iterations:
-                teacher = Teacher(texts, self.neighbours_, self.words_, self.candidates)
+            for text in [*self.open_text(sentences, choices), *self.raw_text(unlabeled)]:
+                teacher = Teacher(text, self.neighbours_, self.words_, self.candidates)
                 self.neighbours_, self.words_ = teacher.learn(self.em_iterations, watch)
         return self
 
@@ -150,7 +149,7 @@ class HMMTagger(Tagger):
         for token, row in zip(choices.tokens.tolist(), choices.allowed, strict=True):
             i = int(owner[token])
             allowed[i][token - begins[i]] = row
-        return [Text(self.marked([sentences[i].words for i in allowed]), list(allowed.values()))]
+        return [Text("partly tagged text", self.marked([sentences[i].words for i in allowed]), list(allowed.values()))]
 
     def raw_text(self, unlabeled: Sequence[Any]) -> list[Text]:
         """Untagged sentences, which together weigh no more than the tagged ones."""
@@ -159,7 +158,7 @@ class HMMTagger(Tagger):
         if not tokens:
             return []
         self.summary_["unlabeled"] = tokens
-        return [Text(self.marked(sentences), None, min(1.0, self.summary_["tokens"] / tokens))]
+        return [Text("untagged text", self.marked(sentences), None, min(1.0, self.summary_["tokens"] / tokens))]
 
     def learn_words(
         self, strings: list[str], words: np.ndarray, first: np.ndarray, tags: np.ndarray, allowed: Entries

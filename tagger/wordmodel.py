@@ -13,7 +13,7 @@ the guess is confined to those; tags seen in the corpus stay possible.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class WordModel:
     rare_count: int  # words seen more often are not guessed at
     allowed: Entries  # what a user's lexicon allows
     raw: Entries  # what untagged text has added
-    scale: np.ndarray  # (K,) what it has left of all other probabilities
+    scale: np.ndarray  # (2, K) what it has left of the other probabilities: of rare words, of frequent ones
 
     @classmethod
     def learn(
@@ -102,7 +102,7 @@ class WordModel:
         of_word = total[owners]
         B = counts / (of_word + strength) * of_word / (prior[lexicon.rows.tags] * total.sum())
         raw = Entries.of([], np.empty(0, np.int64), np.empty(0), K)
-        return cls(lexicon, prior, B, guesser, strength, rare_count, allowed, raw, np.ones(K))
+        return cls(lexicon, prior, B, guesser, strength, rare_count, allowed, raw, np.ones((2, K)))
 
     def __call__(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """(words, K) log P(x | t), and the words' places in the lexicon; a word never seen counts as seen once."""
@@ -120,9 +120,26 @@ class WordModel:
         share = self.strength / (seen + self.strength) * np.maximum(seen, 1) / self.lexicon.counts.sum()
         P = guess * share[:, None] / self.prior
         P[owners, self.lexicon.rows.tags[entries]] += self.B[entries]
-        P = P * self.scale + self.raw.dense(words, len(self.prior))
+        P = P * self.scale[(seen > self.rare_count).astype(int)] + self.raw.dense(words, len(self.prior))
         with np.errstate(divide="ignore"):  # a lexicon makes tags impossible
             return np.log(P), ids
+
+    def frequent(self, ids: np.ndarray) -> np.ndarray:
+        """Whether words of the lexicon were seen more than `rare_count` times; -1 is none of them."""
+        rows = self.lexicon.rows
+        seen = np.append(np.bincount(rows.owners, weights=self.lexicon.counts, minlength=len(rows)), 0)
+        return np.asarray(seen[ids] > self.rare_count)
+
+    def learn_raw(self, words: list[str], added: np.ndarray, factor: np.ndarray) -> WordModel:
+        """P'(x | t) = factor · (P(x | t) + added), with added (words, K), and factor (2, K) as `scale` is."""
+        K, here = len(self.prior), set(words)
+        strings = words + [word for word in self.raw.words.strings() if word not in here]
+        values = self.raw.dense(strings, K)
+        values[: len(words)] += added
+        values *= factor[self.frequent(self.lexicon.words.find(strings)).astype(int)]
+        word, tag = np.nonzero(values)
+        raw = Entries.of(strings, word * K + tag, values[word, tag], K)
+        return replace(self, raw=raw, scale=self.scale * factor)
 
     def initial(self, words: Sequence[str]) -> list[str]:
         known = self.lexicon.known(words)
@@ -138,7 +155,7 @@ class WordModel:
         lexicon, guesser = Lexicon.restore(archive, K), Guesser.restore(archive, K)
         prior, strength = archive.take("prior", "f", K), float(archive.take("lambda", "f", 1)[0])
         B = archive.take("B", "f", len(lexicon.counts))
-        scale = archive.take("raw.scale", "f", K)
+        scale = archive.take("raw.scale", "f", 2, K)
         positive = all(bool((numbers > 0).all()) for numbers in (prior, B, scale)) and strength > 0
         archive.check(positive, "its probabilities are not all positive")
         added = (Entries.restore(archive, name, K) for name in ("allowed", "raw"))
