@@ -2,6 +2,7 @@
 
     python scripts/bench.py evaluation CORPUS            loss and gradient once, against an iteration of CRFsuite
     python scripts/bench.py train CORPUS --dev DEV       whole trainings, against CRFsuite's L-BFGS and perceptron
+    python scripts/bench.py tag CORPUS TEXT              tagging, start-up and memory, against python-crfsuite
 
 Rivals come with the extra `bench`: pip install '.[bench]'. Every program runs in a process of its own, on the
 comparison template; both sides get exactly the same features (`tests/test_bench.py` looks after that).
@@ -9,6 +10,7 @@ comparison template; both sides get exactly the same features (`tests/test_bench
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import statistics
@@ -73,6 +75,83 @@ def train(corpus, dev, rounds, margin, ours_l2, as_json):
         click.echo(json.dumps(found))
     else:
         show(found, margin)
+
+
+@bench.command()
+@click.argument("corpus", type=click.Path(exists=True))
+@click.argument("text", type=click.Path(exists=True))
+@click.option("--raw", type=click.Path(exists=True), help="A large text: is memory constant?")
+@click.option("--rounds", default=5, show_default=True, help="How often each program runs.")
+@click.option("--iterations", default=30, show_default=True, help="Of the rival's training, which is not timed.")
+@click.option("--json", "as_json", is_flag=True)
+def tag(corpus, text, raw, rounds, iterations, as_json):
+    """Whole programs that tag the words of TEXT, a tagged corpus, with models of CORPUS."""
+    with tempfile.TemporaryDirectory() as folder:
+        words, hello, out = (Path(folder, name) for name in ("words.txt", "hello.txt", "out.txt"))
+        tokens = strip_tags(text, words)
+        hello.write_text("Hello world .\n")
+        crfsuite(corpus, folder, iterations)
+        for features in ("comparison", "default"):
+            model = Path(folder, features)
+            measured(["-m", "tagger", "train-crf", corpus, "--features", features, "-q", "-o", model])
+        ours = ["-m", "tagger", "tag", "-o", out, "-q", "-m"]
+        commands = {
+            "python-crfsuite": [HERE / "rival_crfsuite_tag.py", Path(folder, "crfsuite"), words, out],
+            "tagger": [*ours, Path(folder, "comparison"), words],
+            "tagger --jobs 1": [*ours, Path(folder, "comparison"), words, "--jobs", 1],
+            "tagger, default features": [*ours, Path(folder, "default"), words],
+            "import numpy": ["-c", "import numpy"],
+            "tagger, one sentence": [*ours, Path(folder, "default"), hello],
+        }
+        runs = {name: [] for name in commands}
+        for _ in range(rounds):
+            for name, command in commands.items():
+                runs[name].append(measured(command)[1])
+        found = {"tokens": tokens, "seconds": {name: statistics.median(values) for name, values in runs.items()}}
+        if raw:
+            found["memory"] = memory(Path(folder), raw, [*ours, Path(folder, "comparison")])
+    if as_json:
+        click.echo(json.dumps(found | {"rounds": runs}))
+    else:
+        show_tagging(**found)
+
+
+def strip_tags(corpus, target):
+    """The words of a corpus as plain lines; returns how many they are."""
+    from tagger import Sentence, read_corpus, write_corpus
+
+    sentences = [Sentence(sentence.words) for sentence in read_corpus(corpus)]
+    write_corpus(target, sentences)
+    return sum(map(len, sentences))
+
+
+def memory(folder, raw, command):
+    """Peak memory on a tenth of a text and on all of it, of the main process."""
+    whole = folder / "whole.txt"
+    tenth = folder / "tenth.txt"
+    with (gzip.open if raw.endswith(".gz") else open)(raw, "rb") as lines:
+        whole.write_bytes(lines.read())
+    content = whole.read_bytes().split(b"\n")
+    tenth.write_bytes(b"\n".join(content[: len(content) // 10]) + b"\n")
+    return {path.stem: measured([*command, path, "--jobs", jobs])[2] for jobs in (1,) for path in (tenth, whole)}
+
+
+def show_tagging(tokens, seconds, memory=None):
+    rival = seconds["python-crfsuite"]
+    rows = [
+        [name, f"{value:.2f}", f"{tokens / value:,.0f}", f"{rival / value:.1f}"]
+        for name, value in list(seconds.items())[:4]
+    ]
+    table(["program", "seconds", "tokens/s", "÷ python-crfsuite's"], rows)
+    ratio = seconds["tagger"] / seconds["tagger, default features"]
+    click.echo(f"\nDefault features ÷ comparison features: {ratio:.2f}")
+    start, numpy = seconds["tagger, one sentence"], seconds["import numpy"]
+    click.echo(f"One sentence: {start:.3f} s, import numpy: {numpy:.3f} s, ratio {start / numpy:.2f}")
+    if memory:
+        ratio = memory["whole"] / memory["tenth"]
+        click.echo(
+            f"Peak memory: {memory['tenth']:.0f} MB on a tenth, {memory['whole']:.0f} MB on all, ratio {ratio:.2f}"
+        )
 
 
 def show(found, margin):

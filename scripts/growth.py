@@ -4,8 +4,8 @@
     python scripts/growth.py 100000 50    one corpus: tokens, tags
 
 A corpus is drawn from a chain over the tags in which each has a few likely successors. Words follow Zipf's law; most
-belong to one tag, and some to two. Every row is measured in a process of its own: the time to encode, the median time of
-an evaluation of loss and gradient, the peak of memory.
+belong to one tag, and some to two. Every row is measured in a process of its own: the time to encode, the median time
+of an evaluation of loss and gradient, the peak of memory.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ import numpy as np
 MIDDLE = (250_000, 50, "comparison")
 TOKENS = (125_000, 250_000, 500_000, 1_000_000)
 TAGS = (25, 50, 100, 200, 400)
-FEATURES = ("plain", "comparison", "default")
-PLAIN = "word[0]\nsuffix:1-3[0]\nshape[0]\nlower[-1]\nlower[1]\n"
+FEATURES = ("comparison", "default")
 LARGEST = (1_000_000, 400, "comparison")
 
 
@@ -54,15 +53,9 @@ def measure(tokens: int, K: int, features: str) -> dict[str, float]:
     from threadpoolctl import threadpool_limits
 
     from tagger import CRFTagger
-    from tagger.crf import available_cores
+    from tagger.cores import available_cores
     from tagger.likelihood import Likelihood
 
-    if features == "plain":
-        import tempfile
-
-        with tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False) as file:
-            file.write(PLAIN)
-        features = file.name
     sentences = generated(tokens, K)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begin = time.perf_counter()
@@ -88,9 +81,8 @@ def main() -> None:
         return
     cases = [(n, *MIDDLE[1:]) for n in TOKENS] + [(MIDDLE[0], k, MIDDLE[2]) for k in TAGS if k != MIDDLE[1]]
     cases += [(*MIDDLE[:2], f) for f in FEATURES if f != MIDDLE[2]] + [LARGEST]
-    print(
-        "| tokens | tags | template | parameters | encoding s | evaluation s | peak MB |\n|---:|---:|---|---:|---:|---:|---:|"
-    )
+    print("| tokens | tags | template | parameters | encoding s | evaluation s | peak MB |")
+    print("|---:|---:|---|---:|---:|---:|---:|")
     for tokens, K, features in cases:
         command = [sys.executable, __file__, str(tokens), str(K), features]
         found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

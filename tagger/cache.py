@@ -1,16 +1,19 @@
 """What has been computed for a word is kept for the next time it appears, up to a limit of memory.
 
-Text repeats its words. A cache computes arrays for all new words of a block together and remembers one row per word;
-when it is full it forgets everything and starts again, which happens seldom and costs little.
+Text repeats its words. A cache computes arrays for all new words of a block together and remembers one row per word.
+When it is full, words that have not come back since it was full the last time are forgotten: the frequent ones stay,
+the many that occur once make room.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-CACHE_BYTES = 1 << 28
+CACHE_BYTES = 1 << 24
+LEAST_WORDS = 1 << 12  # kept however large their rows are
 
 Arrays = dict[str, np.ndarray]
 
@@ -20,32 +23,52 @@ class WordCache:
 
     def __init__(self, compute: Callable[[Sequence[str]], Arrays]) -> None:
         self.compute = compute
-        self.always = compute([])
-        self.forget()
-
-    def forget(self) -> None:
+        self.arrays = compute([])
         self.slots: dict[str, int] = {}
-        self.arrays = dict(self.always)
-        self.used = self.first = len(next(iter(self.always.values())))
+        self.used = self.first = len(next(iter(self.arrays.values())))
+        self.returned = np.zeros(self.first, bool)  # whether a row was asked for again
+        row_bytes = sum(rows.itemsize * math.prod(rows.shape[1:]) for rows in self.arrays.values())
+        self.limit = max(LEAST_WORDS, CACHE_BYTES // row_bytes)
 
     def find(self, words: Sequence[str]) -> np.ndarray:
-        """The row of each word."""
+        """The row of each of these distinct words."""
         fresh = [word for word in words if word not in self.slots]
-        if fresh and sum(rows.nbytes for rows in self.arrays.values()) > CACHE_BYTES:
-            self.forget()
-            fresh = list(words)
+        if len(self.slots) + len(fresh) > self.limit:
+            self.make_room(len(words))
+            fresh = [word for word in words if word not in self.slots]
+        before = self.used
         if fresh:
             self.extend(fresh)
-        return np.fromiter(map(self.slots.__getitem__, words), np.int64, len(words))
+        found = np.fromiter(map(self.slots.__getitem__, words), np.int64, len(words))
+        self.returned[found[found < before]] = True
+        return found
+
+    def make_room(self, wanted: int) -> None:
+        """Only words that came back stay, if that leaves room for so many others; else none."""
+        keep = np.flatnonzero(self.returned[: self.used])
+        keep = keep if len(keep) + wanted <= self.limit else keep[:0]
+        stay = np.concatenate([np.arange(self.first), keep])
+        self.arrays = {name: rows[stay] for name, rows in self.arrays.items()}
+        place = np.full(self.used, -1)
+        place[keep] = self.first + np.arange(len(keep))
+        self.slots = {word: int(place[slot]) for word, slot in self.slots.items() if place[slot] >= 0}
+        self.used, self.returned = len(stay), np.zeros(len(stay), bool)
 
     def extend(self, words: list[str]) -> None:
         end = self.used + len(words)
+        room = max(end, min(2 * self.used, self.first + self.limit))  # doubled, so that a row is copied once on average
+        self.returned = with_room(self.returned, self.used, end, room)
         for name, rows in self.compute(words).items():
-            own = rows[self.first :]
-            if len(self.arrays[name]) < end:  # grow by doubling, so that each row is copied once on average
-                larger = np.empty((max(end, 2 * self.used), *own.shape[1:]), own.dtype)
-                larger[: self.used] = self.arrays[name][: self.used]
-                self.arrays[name] = larger
-            self.arrays[name][self.used : end] = own
+            self.arrays[name] = with_room(self.arrays[name], self.used, end, room)
+            self.arrays[name][self.used : end] = rows[self.first :]
         self.slots.update(zip(words, range(self.used, end), strict=True))
         self.used = end
+
+
+def with_room(array: np.ndarray, used: int, end: int, room: int) -> np.ndarray:
+    """The array itself if it has `end` rows, else its first `used` ones in a larger one."""
+    if len(array) >= end:
+        return array
+    larger = np.zeros((room, *array.shape[1:]), array.dtype)
+    larger[:used] = array[:used]
+    return larger

@@ -6,7 +6,6 @@ are weights themselves. A feature or tag bigram never seen in training has weigh
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays, narrow_floats
 from tagger.chain import Chain
 from tagger.checkpoint import Checkpoint, fingerprint
+from tagger.cores import available_cores
 from tagger.dominance import Dominance
 from tagger.emissions import Emissions
 from tagger.errors import TemplateError, TrainingError
@@ -122,7 +122,6 @@ class CRFTagger(Tagger):
         if not np.isfinite(found.loss):
             raise TrainingError(f"the loss became {found.loss}: no model; try another --l2 (it was {self.l2})")
         self.set_weights(*layout.split(state.best_weights if dev else found.x))
-        self.weights_ = rounded(self.weights_)
         self.drop_zeros()
         self.summary_ = {
             "sentences": len(sentences),
@@ -225,7 +224,7 @@ class CRFTagger(Tagger):
             raise TrainingError(f"the dev set has another tag set: none of its tags ({few}, …) is in the corpus")
 
     def set_weights(self, weights: np.ndarray, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> None:
-        self.weights_ = weights.astype(np.float32)
+        self.weights_ = rounded(weights)
         self.start_ = start.astype(np.float32)
         self.transitions_ = transitions.astype(np.float32)
         self.end_ = end.astype(np.float32)
@@ -273,8 +272,3 @@ def rounded(weights: np.ndarray) -> np.ndarray:
     highest = np.abs(weights).max(initial=0.0)
     step = np.exp2(np.ceil(np.log2(highest / LEVELS))) if highest else 1.0
     return np.asarray(np.round(weights / step) * step, np.float32)
-
-
-def available_cores() -> int:
-    """Those this process may use, which in a container are fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -25,6 +25,7 @@ from tagger.sentence import Sentence
 
 Words = Sequence[str]
 Scorer = Callable[[list[Words]], Lattice]
+Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags allowed at their tokens (N, K)
 
 
 class Tagger(ABC):
@@ -58,33 +59,31 @@ class Tagger(ABC):
         """What else of the learned the model file tells in words."""
         return {}
 
-    def lattices(self, X: Sequence[Any], scorer: Scorer | None = None) -> Iterator[tuple[np.ndarray, Lattice]]:
-        """Sentences in packs of like length: which ones, and their lattice."""
-        if not hasattr(self, "classes_"):
-            raise TaggerError("this tagger has learned nothing yet: call fit first")
+    def lattices(
+        self, X: Sequence[Any], scorer: Scorer | None = None, allowed: Allowed | None = None
+    ) -> Iterator[tuple[np.ndarray, Lattice]]:
+        """Sentences in packs of like length: which ones, and their lattice, with only the tags `allowed`."""
+        self.check_fitted()
         sentences = [words_of(sentence) for sentence in X]
         score = scorer or self.scorer()
         for group in batches([len(words) for words in sentences]):
-            yield group, score([sentences[i] for i in group.tolist()])
+            lattice = score([sentences[i] for i in group.tolist()])
+            yield group, lattice.restrict(allowed([X[i] for i in group.tolist()])) if allowed else lattice
+
+    def check_fitted(self) -> None:
+        if not hasattr(self, "classes_"):
+            raise TaggerError("this tagger has learned nothing yet: call fit first")
 
     def predict(self, X: Sequence[Any], scorer: Scorer | None = None) -> list[list[str]]:
         """The best tags of each sentence. Who calls often, block after block, passes the same `scorer` each time."""
-        found = self.by_sentence(X, ((group, lattice.best()[0]) for group, lattice in self.lattices(X, scorer)))
+        self.check_fitted()
         names = np.array(self.classes_, dtype=object)
-        return [names[tags].tolist() for tags in found]
+        found = ((group, names[lattice.best()[0]].tolist()) for group, lattice in self.lattices(X, scorer))
+        return by_sentence(X, found)
 
     def predict_marginals(self, X: Sequence[Any]) -> list[np.ndarray]:
         """For each sentence (T, K): the probability of each tag at each token, columns in the order of `classes_`."""
-        return self.by_sentence(X, ((group, lattice.marginals()) for group, lattice in self.lattices(X)))
-
-    def by_sentence(self, X: Sequence[Any], answers: Iterable[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
-        """Answers per token, group by group, cut into sentences in their order."""
-        out: list[np.ndarray] = [np.empty(0)] * len(X)
-        for group, rows in answers:
-            ends = np.cumsum([len(X[i]) for i in group.tolist()])
-            for i, own in zip(group.tolist(), np.split(rows, ends[:-1]), strict=True):
-                out[i] = own
-        return out
+        return by_sentence(X, ((group, lattice.marginals()) for group, lattice in self.lattices(X)))
 
     def predict_nbest(self, X: Sequence[Any], n: int) -> list[list[tuple[float, list[str]]]]:
         """For each sentence up to n taggings as (probability, tags), best first."""
@@ -114,6 +113,18 @@ class Tagger(ABC):
         for name, value in settings.items():
             setattr(self, name, value)
         return self
+
+
+def by_sentence(X: Sequence[Any], answers: Iterable[tuple[np.ndarray, Any]]) -> list[Any]:
+    """Answers token after token (lists or arrays), group by group, cut into sentences in their order."""
+    out: list[Any] = [[]] * len(X)
+    for group, rows in answers:
+        begin = 0
+        for i in group.tolist():
+            end = begin + len(X[i])
+            out[i] = rows[begin:end]
+            begin = end
+    return out
 
 
 def words_of(sentence: Sentence | Words) -> Words:

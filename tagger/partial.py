@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagger.errors import TrainingError
-from tagger.sentence import Sentence
+from tagger.sentence import ANY, Sentence
 
-ANY = "?"
 OPEN = -1  # in the place of a tag's number
 
 

@@ -25,20 +25,34 @@ def test_words_are_computed_once():
     assert asked == ["a", "bbb", "cc", *(f"{i:05}" for i in range(100))]
 
 
-def test_a_full_cache_starts_again(monkeypatch):
-    monkeypatch.setattr(cache, "CACHE_BYTES", 100)
-    found = WordCache(lengths)
+@pytest.fixture
+def small(monkeypatch):
+    """Caches with room for ten words."""
+    monkeypatch.setattr(cache, "CACHE_BYTES", 1)
+    monkeypatch.setattr(cache, "LEAST_WORDS", 10)
+
+
+def test_a_full_cache_forgets_what_did_not_come_back(small):
+    asked = []
+    found = WordCache(lambda words: asked.extend(words) or lengths(words))
     for i in range(0, 300, 3):
-        words = [f"{j}" for j in range(i, i + 5)]
+        words = ["often", *(f"{j}" for j in range(i, i + 4))]
         slots = found.find(words)
         assert found.arrays["length"][slots].tolist() == [len(word) for word in words]
-        assert len(found.slots) <= 15
+        assert found.arrays["pair"][slots].tolist() == [[len(word), 1] for word in words]
+        assert len(found.slots) <= 10 and len(found.arrays["length"]) <= 11
+    assert asked.count("often") == 1
+
+
+def test_a_block_larger_than_the_cache_is_served_all_the_same(small):
+    found = WordCache(lengths)
+    for words in (["a", "bb"], [f"{i:03}" for i in range(40)], ["a", "bb"], [f"{i:03}" for i in range(40)]):
+        assert found.arrays["length"][found.find(words)].tolist() == [len(word) for word in words]
 
 
 @pytest.mark.parametrize("model", [HMMTagger(), CRFTagger(max_iterations=5)], ids=["hmm", "crf"])
-def test_tagging_does_not_depend_on_what_is_cached(monkeypatch, model):
+def test_tagging_does_not_depend_on_what_is_cached(small, model):
     model.fit(CORPUS)
     plain = model.predict(CORPUS)
-    monkeypatch.setattr(cache, "CACHE_BYTES", 1)
     scorer = model.scorer()
     assert [model.predict([sentence], scorer)[0] for sentence in CORPUS] == plain

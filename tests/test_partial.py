@@ -5,6 +5,7 @@ import oracle
 import pytest
 
 from tagger import CRFTagger, Sentence, save_model
+from tagger.crf import rounded
 from tagger.errors import TrainingError
 from tagger.likelihood import Likelihood
 from tagger.partial import OPEN, read_choices
@@ -46,7 +47,7 @@ def test_nothing_tagged_is_refused():
 
 def test_the_loss_is_the_probability_of_all_that_is_allowed():
     model, _, layout, loss = build()
-    weights = np.random.default_rng(0).normal(size=layout.size)
+    weights = rounded(np.random.default_rng(0).normal(size=layout.size))
     w, start, transitions, end = layout.split(weights)
     model.set_weights(w, start, transitions, end)
     numbers = {name: k for k, name in enumerate(model.classes_)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -81,10 +80,6 @@ def encoding_option(command: Decorated) -> Decorated:
 def column_option(command: Decorated) -> Decorated:
     columns = click.Choice(list(COLUMNS))
     return click.option("--column", type=columns, default="upos", show_default=True, help="Of CoNLL-U.")(command)
-
-
-def show_bar(quiet: bool) -> bool:
-    return not quiet and sys.stderr is not None and sys.stderr.isatty()
 
 
 def say(message: str, quiet: bool) -> None:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
+from itertools import chain
+from typing import Any
 
 import click
 
+from tagger.annotate import Annotator
+from tagger.cli.bars import open_bar, show_bar
 from tagger.cli.options import (
     PATH,
     check_output,
@@ -18,12 +26,22 @@ from tagger.cli.options import (
     quiet_option,
     say,
 )
+from tagger.constraints import Constraints, read_lexicon
+from tagger.cores import available_cores
 from tagger.corpus import FORMATS, format_of, read_sentences, render
 from tagger.errors import CorpusError, FileError
 from tagger.files import Lines, exists, open_output
 from tagger.sentence import Sentence
 from tagger.store import load_model
-from tagger.stream import tag_stream
+from tagger.stream import blocks
+from tagger.workers import in_order
+
+SURE_FORMATS = ("tsv", "conllu", "jsonl")  # have a place for probabilities
+SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
+GLUED = re.compile(r"[^\W\d_]{2,}[,;:!?]|[^\W\d_]{4,}\.")  # world. and well, but not Inc. and etc.
+LOOKED_AT = 1000  # sentences looked at to see whether their marks are glued to the words
+
+Named = tuple[str, list[Sentence]]  # of which file, and sentences
 
 
 @click.command(
@@ -32,7 +50,9 @@ from tagger.stream import tag_stream
         "tagger tag < sentences.txt",
         'echo "The dog barks ." | tagger tag -m english.npz',
         "tagger tag corpus.conllu -o tagged.conllu",
-        "tagger tag news.txt.gz --output-format tsv | less",
+        "tagger tag news.txt.gz --output-format tsv --probabilities | less",
+        'echo "Time flies ." | tagger tag --nbest 3',
+        'echo "Time flies/VBZ like an arrow ." | tagger tag --keep-tags',
     ),
 )
 @click.argument("files", nargs=-1, type=PATH)
@@ -41,6 +61,12 @@ from tagger.stream import tag_stream
 @input_format_option
 @click.option("--output-format", type=click.Choice(list(FORMATS)), help="How to write.  [default: as the input]")
 @encoding_option
+@click.option("--nbest", type=click.IntRange(1), metavar="N", help="The N best taggings with their probabilities.")
+@click.option("--probabilities", is_flag=True, help="How sure each tag is (tsv, conllu, jsonl).")
+@click.option("--min-probability", type=click.FloatRange(0, 1), default=0.0, help="Write less sure tags as ?.")
+@click.option("--keep-tags", is_flag=True, help="Tokens that come as word/TAG keep it; word/NN|VB is one of these.")
+@click.option("--lexicon", metavar="FILE", type=PATH, help="Lines word TAB TAG[ TAG…]: the tags words may have.")
+@click.option("--jobs", type=click.IntRange(0), default=0, help="Processes to use.  [default: all cores]")
 @quiet_option
 def command(
     files: tuple[str, ...],
@@ -49,6 +75,12 @@ def command(
     input_format: str | None,
     output_format: str | None,
     encoding: str,
+    nbest: int | None,
+    probabilities: bool,
+    min_probability: float,
+    keep_tags: bool,
+    lexicon: str | None,
+    jobs: int,
     quiet: bool,
 ) -> None:
     """Tag text: a line in is a line out.
@@ -57,25 +89,99 @@ def command(
     --input-format says otherwise.
     """
     files = files or ("-",)
-    check_output(output, model_path, *files)
+    write_as = output_format or input_format or format_of(files[0])
+    check_wishes(write_as, nbest, probabilities)
+    check_output(output, model_path, lexicon, *files)
     model = load_model(model_path)
+    check_inputs(files, quiet)
+    words = read_lexicon(lexicon, known=frozenset(model.classes_)) if lexicon else None
+    constraints = Constraints(model.classes_, words, keep_tags) if words or keep_tags else None
+    annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0)
+    read = partial(sentences_of, input_format=input_format, column=model.column_, constraints=constraints)
+    hint = Hint(quiet or write_as != "slash")
+    with open_output(output) as stream, progress(files, quiet) as advance:
+        todo = chain.from_iterable(named_blocks(Lines(path, encoding), read, hint) for path in files)
+        for text, tokens in in_order(Rendering(annotator, write_as), todo, jobs or available_cores()):
+            stream.write(text)
+            stream.flush()
+            advance(tokens)
+
+
+def check_wishes(format: str, nbest: int | None, probabilities: bool) -> None:
+    if probabilities and format not in SURE_FORMATS:
+        raise click.UsageError(f"{format} has no place for probabilities: use --output-format tsv, conllu or jsonl.")
+    if nbest and format not in SEVERAL_FORMATS:
+        raise click.UsageError(f"{format} has no place for several taggings: use --output-format slash or jsonl.")
+
+
+def check_inputs(files: tuple[str, ...], quiet: bool) -> None:
     for path in files:
         if path != "-" and not exists(path):
             raise FileError(f"cannot read {path}: no such file")
     if "-" in files and sys.stdin is not None and sys.stdin.isatty():
         say("Type a sentence per line, words and marks between spaces; Ctrl-D ends.", quiet)
-    write_as = output_format or input_format or format_of(files[0])
-    with open_output(output) as stream:
-        for path in files:
-            lines = Lines(path, encoding)
-            sentences = read_sentences(lines, input_format or format_of(path), tagged=False, column=model.column_)
-            for block in tag_stream(model, sentences, partial(getattr, lines, "waiting")):
-                stream.write(render_all(block, write_as, model.column_, lines.name))
-                stream.flush()
 
 
-def render_all(block: list[Sentence], format: str, column: str, name: str) -> bytes:
-    try:
-        return b"".join(render(sentence, format, column) for sentence in block)
-    except CorpusError as error:
-        raise CorpusError(f"{name}: {error}") from None
+def named_blocks(lines: Lines, read: Callable[[Lines], Iterator[Sentence]], hint: Hint) -> Iterator[tuple[Named, bool]]:
+    for block, urgent in blocks(hint(read(lines)), lambda: lines.waiting):
+        yield (lines.name, block), urgent
+
+
+def sentences_of(
+    lines: Lines, input_format: str | None, column: str, constraints: Constraints | None
+) -> Iterator[Sentence]:
+    """The sentences of one input, if some tagging of each can be right."""
+    tagged = None if constraints and constraints.keep_tags else False
+    for sentence in read_sentences(lines, input_format or format_of(lines.path), tagged, column):
+        if constraints and (fault := constraints.fault(sentence)):
+            raise lines.error(fault)
+        yield sentence
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """Starts what turns a block of sentences into the bytes of the output; it travels to other processes."""
+
+    annotator: Annotator
+    format: str
+
+    def __call__(self) -> Callable[[Named], tuple[bytes, int]]:
+        work, column = self.annotator.start(), self.annotator.model.column_
+
+        def answer(named: Named) -> tuple[bytes, int]:
+            name, block = named
+            try:
+                text = b"".join(render(sentence, self.format, column) for sentence in work(block))
+            except CorpusError as error:
+                raise CorpusError(f"{name}: {error}") from None
+            return text, sum(map(len, block))
+
+        return answer
+
+
+class Hint:
+    """Lets sentences pass, and says once if marks are glued to words: a tagger wants `world .`, not `world.`"""
+
+    def __init__(self, quiet: bool) -> None:
+        self.left = 0 if quiet else LOOKED_AT
+
+    def __call__(self, sentences: Iterator[Sentence]) -> Iterator[Sentence]:
+        for sentence in sentences:
+            if self.left:
+                self.left -= 1
+                glued = next(filter(GLUED.fullmatch, sentence.words), None)
+                if glued:
+                    self.left = 0
+                    message = f"hint: {glued!r} looks like a word and a mark: tokens should stand between spaces"
+                    say(message, quiet=False)
+            yield sentence
+
+
+@contextmanager
+def progress(files: tuple[str, ...], quiet: bool) -> Iterator[Callable[[int], Any]]:
+    """What to call with the tokens done; a bar, if somebody can see it and is not looking at the answers instead."""
+    if "-" in files or not show_bar(quiet) or sys.stdout.isatty():
+        yield lambda tokens: None
+        return
+    with open_bar("tag", " tokens") as bar:
+        yield bar.update

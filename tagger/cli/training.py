@@ -14,7 +14,8 @@ from typing import IO, Any
 
 import click
 
-from tagger.cli.options import MODEL, Decorated, check_output, show_bar
+from tagger.cli.bars import open_bar, show_bar
+from tagger.cli.options import MODEL, Decorated, check_output
 from tagger.errors import FileError
 from tagger.files import reason
 from tagger.model import Tagger
@@ -102,9 +103,7 @@ def watching(max_iterations: int, log: str | None, quiet: bool, stop: Stop) -> I
         if log:
             watchers.append(stack.enter_context(Log(log)).write)
         if show_bar(quiet):
-            from tqdm import tqdm
-
-            bar = stack.enter_context(tqdm(total=max_iterations, desc="train", unit="it", leave=False, ncols=90))
+            bar = stack.enter_context(open_bar("train", "it", max_iterations))
             watchers.append(lambda progress: advance(bar, progress))
 
         def watch(progress: Progress) -> str | None:

@@ -1,6 +1,7 @@
 """Lines ↔ Sentences. Every format is a module with `read` and `write`, registered here by name.
 
-`read(lines, tagged, column)` yields sentences as the lines arrive; with `tagged=False` it wants words only.
+`read(lines, tagged, column)` yields sentences as the lines arrive; with `tagged=False` it wants words only, with `None`
+it takes the tags that are there, and `?` for the others.
 `write(sentence, column)` returns the text of one sentence, line ends included. Only CoNLL-U cares about `column`.
 """
 
@@ -41,7 +42,9 @@ def read_corpus(
     return list(read_sentences(Lines(path, encoding), format, tagged=True, column=column))
 
 
-def read_sentences(source: Lines, format: str | None, tagged: bool = True, column: str = "upos") -> Iterator[Sentence]:
+def read_sentences(
+    source: Lines, format: str | None, tagged: bool | None = True, column: str = "upos"
+) -> Iterator[Sentence]:
     """Sentences as their lines arrive."""
     name = format or recognise(source.head(LOOK_AHEAD))
     return iter(named(name, column).read(source, tagged, column))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from tagger.corpus.cells import checked
 from tagger.errors import quote
 from tagger.files import Lines
-from tagger.sentence import Sentence
+from tagger.sentence import ANY, Sentence
 
 COLUMNS = {"upos": 3, "xpos": 4}
 ID = re.compile(r"[0-9]+")
@@ -20,14 +20,14 @@ FORBIDDEN = "\t\n\r"
 SKIPPED = re.compile(r"[0-9]+[-.][0-9]+")
 
 
-def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
+def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
     words: list[str] = []
     tags: list[str] = []
     layout: list[str] = []
     for line in lines:
         if not line.strip(" \t"):
             if words:
-                yield Sentence(words, tags if tagged else None, ("conllu", *layout))
+                yield Sentence(words, None if tagged is False else tags, ("conllu", *layout))
                 words, tags, layout = [], [], []
             elif layout:
                 layout.append("")  # comments that stand alone stay alone
@@ -39,14 +39,17 @@ def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
         if len(cells) != 10 or not ID.fullmatch(cells[0]) or not cells[1]:
             raise lines.error(f"expected ten columns with an id and a word, got {quote(line)}")
         words.append(cells[1])
-        if tagged:
+        if tagged is not False:
             tag = cells[COLUMNS[column]]
             if tag in ("", "_"):
+                if not tagged:
+                    tags.append(ANY)
+                    continue
                 other = "xpos" if column == "upos" else "upos"
                 raise lines.error(f"expected a tag in column {column}, got {quote(tag)}; try --column {other}")
             tags.append(tag)
     if words or (layout and not tagged):
-        yield Sentence(words, tags if tagged else None, ("conllu", *layout))
+        yield Sentence(words, None if tagged is False else tags, ("conllu", *layout))
 
 
 def row(line: str) -> list[str] | None:

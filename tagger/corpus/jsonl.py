@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from tagger.corpus.cells import checked
 from tagger.errors import quote
 from tagger.files import Lines
-from tagger.sentence import Sentence
+from tagger.sentence import ANY, Sentence
 
 HALF = re.compile("[\ud800-\udfff]")  # of a character outside the basic plane, alone
 
 
-def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
+def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
     for line in lines:
         if not line.strip(" \t"):
             if not tagged:
@@ -28,12 +28,22 @@ def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
         except (ValueError, RecursionError):
             raise lines.error(f"expected a JSON object on the line, got {quote(line)}") from None
         found = found if isinstance(found, dict) else {}
-        words, tags = strings(found.get("words")), strings(found.get("tags"))
-        if words is None or (tagged and (tags is None or len(tags) != len(words))):
-            expected = 'lists "words" and "tags" of one length' if tagged else 'a list "words"'
+        words, tags = strings(found.get("words")), found.get("tags")
+        if tagged is None:
+            tags = filled(tags, len(words or ()))
+        tags = None if tagged is False else strings(tags)
+        if words is None or (tagged is not False and (tags is None or len(tags) != len(words))):
+            expected = 'a list "words"' if tagged is False else 'lists "words" and "tags" of one length'
             raise lines.error(f"expected {expected} of non-empty strings, got {quote(line)}")
         if words or not tagged:
-            yield Sentence(words, tags if tagged else None, ("jsonl", line))
+            yield Sentence(words, tags, ("jsonl", line))
+
+
+def filled(tags: object, count: int) -> object:
+    """Tags with `?` where there are none: null or no list at all."""
+    if tags is None:
+        return [ANY] * count
+    return [ANY if tag is None else tag for tag in tags] if isinstance(tags, list) else tags
 
 
 def strings(value: object) -> Sequence[str] | None:
@@ -41,6 +51,11 @@ def strings(value: object) -> Sequence[str] | None:
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
         return None
     return None if any(HALF.search(item) for item in value if not item.isascii()) else value
+
+
+def significant(probability: float) -> float:
+    """Four digits that matter: of very long sentences even the best tagging is improbable."""
+    return float(f"{probability:.4g}")
 
 
 def write(sentence: Sentence, column: str) -> str:
@@ -51,4 +66,8 @@ def write(sentence: Sentence, column: str) -> str:
     found["words"] = [checked(word, "") for word in sentence.words]
     if sentence.tags is not None:
         found["tags"] = [checked(tag, "") for tag in sentence.tags]
+    if sentence.probabilities is not None:
+        found["probabilities"] = [round(probability, 4) for probability in sentence.probabilities]
+    if sentence.nbest is not None:
+        found["nbest"] = [{"probability": significant(p), "tags": list(tags)} for p, tags in sentence.nbest]
     return json.dumps(found, ensure_ascii=False) + "\n"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tagger.corpus.slash import split_token, tokens, written_tokens
+from tagger.corpus.slash import split_if_tagged, split_token, tokens, written_tokens
 from tagger.errors import quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
@@ -15,12 +15,12 @@ from tagger.sentence import Sentence
 FINAL_MARKS = frozenset(".!?。！？")
 
 
-def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
+def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
     words: list[str] = []
     tags: list[str] = []
 
     def sentence(begin: int, end: int) -> Sentence:
-        return Sentence(words[begin:end], tags[begin:end] if tagged else None)
+        return Sentence(words[begin:end], None if tagged is False else tags[begin:end])
 
     any_blank = False
     for line in lines:
@@ -29,7 +29,8 @@ def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
             expected = "word/TAG" if tagged else "word"
             raise lines.error(f"expected one {expected} on the line, got {len(found)}: {quote(line)}")
         if found:
-            word, tag = split_token(found[0], lines) if tagged else (found[0], "")
+            word, tag = split_token(found[0], lines) if tagged else split_if_tagged(found[0])
+            word = found[0] if tagged is False else word
             words.append(word)
             tags.append(tag)
         elif words:

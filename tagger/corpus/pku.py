@@ -28,7 +28,7 @@ def plain(token: str) -> str:
     return token
 
 
-def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
+def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
     if not tagged:
         yield from slash.read(lines, tagged, column)
         return

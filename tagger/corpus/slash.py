@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from tagger.corpus.cells import all_checked
 from tagger.errors import quote
 from tagger.files import Lines
-from tagger.sentence import Sentence
+from tagger.sentence import ANY, Sentence
 
 SEPARATORS = " \t\n\r"
 
@@ -29,6 +29,12 @@ def split_token(token: str, lines: Lines) -> tuple[str, str]:
     raise lines.error(f"expected word/TAG, got {fault} {quote(token)}")
 
 
+def split_if_tagged(token: str) -> tuple[str, str]:
+    """The word and its tag; what cannot be word/TAG is a word without one."""
+    word, _, tag = token.rpartition("/")
+    return (word, tag) if word and tag else (token, ANY)
+
+
 def written_tokens(sentence: Sentence) -> Sequence[str]:
     """Each token as text that reads back as it is."""
     words = all_checked(sentence.words, SEPARATORS)
@@ -37,10 +43,12 @@ def written_tokens(sentence: Sentence) -> Sequence[str]:
     return list(map("/".join, zip(words, all_checked(sentence.tags, SEPARATORS + "/"), strict=True)))
 
 
-def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
+def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
     for line in lines:
         found = tokens(line)
-        if not tagged:
+        if tagged is None and found:
+            yield Sentence(*zip(*map(split_if_tagged, found), strict=True))
+        elif not tagged:
             yield Sentence(found)
         elif found:
             words, tags = zip(*(split_token(token, lines) for token in found), strict=True)
@@ -48,4 +56,7 @@ def read(lines: Lines, tagged: bool, column: str) -> Iterator[Sentence]:
 
 
 def write(sentence: Sentence, column: str) -> str:
-    return " ".join(written_tokens(sentence)) + "\n"
+    if sentence.nbest is None:
+        return " ".join(written_tokens(sentence)) + "\n"
+    several = [(p, " ".join(written_tokens(sentence.with_tags(tags)))) for p, tags in sentence.nbest]
+    return "".join(f"{rank}\t{p:.4g}\t{text}\n" for rank, (p, text) in enumerate(several, 1)) + "\n"
