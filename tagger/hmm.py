@@ -20,7 +20,8 @@ from tagger.dominance import Dominance
 from tagger.em import Teacher, Text, Watch
 from tagger.lattice import ChainLattice, Lattice
 from tagger.lexicon import Lexicon
-from tagger.model import Scorer, Tagger, Words, tag_numbers, training_sentences, words_of
+from tagger.inspection import hmm_story
+from tagger.model import Scorer, Section, Tagger, Words, tag_numbers, training_sentences, words_of
 from tagger.neighbours import Neighbours
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, read_choices
@@ -240,6 +241,9 @@ class HMMTagger(Tagger):
             words if first == new else [new, *words[1:]]
             for words, first, new in zip(sentences, firsts, marked, strict=True)
         ]
+
+    def story(self) -> list[Section]:
+        return [*super().story(), *hmm_story(self.classes_, self.neighbours_, self.words_)]
 
     def arrays(self) -> Arrays:
         return self.transitions_.arrays() | self.neighbours_.arrays() | self.words_.arrays()
