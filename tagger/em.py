@@ -6,12 +6,11 @@ text, and adds that to what was counted in tagged text (MAP-EM, Dempster, Laird 
     P'(w | u, v) ∝ n(u, v) · P(w | u, v) + ω · expected(u, v, w)        n: how often it was seen in tagged text
     P'(x | v)    ∝ n(v)    · P(x | v)    + ω · expected(x, v)
 
-That maximises  ω · log p(text) + log of a Dirichlet prior  a little more in every round, never less. Frequent words and
-all others keep the share of each tag that they had, and are learned about apart.
+That maximises  ω · log p(text) + log of a Dirichlet prior  a little more in every round, never less.
 
 Partly tagged text teaches all of that. Text without any tags is known to do harm where much is known already (Merialdo
-1994), and measurements here agree: so it teaches no transitions and nothing about frequent words, and weighs no more
-than the tagged text (ω ≤ 1). What frequent words do to their neighbours always stays as it was counted: those formulas
+1994), and measurements here agree: so it teaches no transitions and nothing about frequent words, which keep their share
+of each tag, and weighs no more than the tagged text (ω ≤ 1). What frequent words do to their neighbours always stays as it was counted: those formulas
 are mixtures, and of each only the part that rests on the probabilities above is put down to them.
 """
 
@@ -65,34 +64,34 @@ class Teacher:
         known = candidates(self.strings)
         self.numbers, self.candidates = known["words"], known["candidates"]
         self.counted = np.exp(known["scores"])  # (V, K) P(x | v) as the first model has it
-        self.frequent = words.frequent(self.numbers)  # (V,)
+        self.apart = text.allowed is None  # whether frequent words are a group of their own, about which nothing is learned
+        self.group = words.frequent(self.numbers) & self.apart  # (V,)
         lexicon = words.lexicon
         self.n = np.bincount(lexicon.rows.tags, weights=lexicon.counts, minlength=neighbours.K)  # (K,)
         here = set(self.strings)
         strings = [word for word in lexicon.words.strings() if word not in here]
         scores, ids = words(strings)
         every = np.concatenate([self.counted, np.exp(scores)])
-        group = np.concatenate([self.frequent, words.frequent(ids)])
-        # (2, K) the prior's pseudo-counts of all words, tagged and raw: not frequent, frequent
-        self.mass = self.n * np.stack([every[group == g].sum(axis=0) for g in (False, True)])
+        self.mass = self.n * by_group(every, np.append(self.group, words.frequent(ids) & self.apart))
+        # (2, K) the prior's pseudo-counts of all words, tagged and raw
 
     def learn(self, rounds: int, watch: Watch) -> tuple[Neighbours, WordModel]:
         neighbours, factor, added, prior = self.first, np.ones_like(self.mass), np.zeros_like(self.counted), 0.0
         for iteration in range(rounds + 1):
-            found = self.expect(neighbours, (self.counted + added) * factor[self.frequent.astype(int)])
+            found = self.expect(neighbours, (self.counted + added) * factor[self.group.astype(int)])
             watch(self.text.name, iteration, found.score + prior)
             if iteration == rounds:
                 break
-            if self.text.allowed is None:
-                found.words[self.frequent] = 0.0
+            if self.apart:
+                found.words[self.group] = 0.0
             else:
                 keys, numbers = add_up(found.trigrams, (neighbours.K + 1) ** 3)
                 neighbours = replace(self.first, transitions=self.first.transitions.learn(keys, numbers))
-            more = np.stack([found.words[self.frequent == g].sum(axis=0) for g in (False, True)])
-            factor, added = self.mass / (self.mass + more), found.words / self.n
-            factor[self.mass == 0] = 1.0
+            more = by_group(found.words, self.group)
+            factor = np.divide(self.mass, self.mass + more, out=np.ones_like(more), where=self.mass > 0)
+            added = found.words / self.n
             prior = self.trigram_prior(neighbours) - self.trigram_prior(self.first) + self.word_prior(found.words, factor)
-        return neighbours, self.words.learn_raw(self.strings, added, factor)
+        return neighbours, self.words.learn_raw(self.strings, added, factor if self.apart else factor[[0, 0]])
 
     def expect(self, neighbours: Neighbours, P: np.ndarray) -> Expected:
         """What these probabilities, with P (V, K) for words, expect of the text."""
@@ -128,6 +127,11 @@ class Teacher:
         pseudo = self.n * self.counted
         gain = pseudo * np.log1p(np.divide(expected, pseudo, out=np.zeros_like(pseudo), where=pseudo > 0))
         return float(gain.sum() + (self.mass * np.log(factor)).sum())
+
+
+def by_group(numbers: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """(2, K) the sum of the rows that are False in `group`, and of those that are True."""
+    return np.stack([numbers[~group].sum(axis=0), numbers[group].sum(axis=0)])
 
 
 def observe(trellis: Trellis, lines: np.ndarray, weight: float, neighbours: Neighbours, found: Expected) -> None:
