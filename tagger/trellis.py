@@ -169,9 +169,15 @@ class Trellis:
         """One for each step of the pack after the first; laid out many at a time, which is faster."""
         bounds = self.pair_bounds[np.append(self.pack.starts, len(self.widths))[1:]].tolist()  # of the steps
         for block in reversed(self.blocks) if backwards else self.blocks:
-            whole = self.triples(slice(bounds[block[0]], bounds[block[-1] + 1]))
+            first, last = bounds[block[0]], bounds[block[-1] + 1]
+            whole = self.only_block if len(self.blocks) == 1 else self.triples(slice(first, last))
             for t in reversed(block) if backwards else block:
                 yield whole.part(bounds[t], bounds[t + 1])
+
+    @cached_property
+    def only_block(self) -> Step:
+        """All triples, where they are few enough to be kept for the way back."""
+        return self.triples(slice(int(self.pair_bounds[self.first]), len(self.here)))
 
     @cached_property
     def blocks(self) -> list[list[int]]:

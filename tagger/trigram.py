@@ -75,21 +75,18 @@ def best(trellis: Trellis) -> tuple[np.ndarray, np.ndarray]:
         at = argmax(values, np.cumsum(widths) - widths, widths)
         chosen[pack.last] = pairs[at]
         scores[: len(at)] = values[at]
-    # every pair before a chosen one (v, w): the triples (u, v, w) start at the first pair that ends in v
-    for before, here in reversed(list(pack.steps())):
-        pair = chosen[here]
-        node = trellis.there[pair]
-        chosen[before] = best_before(trellis, delta, node, trellis.tags[trellis.here[pair]])
+    for step, (before, here) in zip(trellis.steps(backwards=True), reversed(list(pack.steps())), strict=True):
+        chosen[before] = best_before(step, delta, chosen[here] - step.pairs.start)
     return trellis.tags[trellis.here[chosen]], scores
 
 
-def best_before(trellis: Trellis, delta: np.ndarray, nodes: np.ndarray, tags: np.ndarray) -> np.ndarray:
-    """For nodes v and the tags w after them, the pair (u, v) with the best delta[u, v] + transitions[u, v, w]."""
-    widths = trellis.pair_widths[nodes]
-    pairs = trellis.pairs[nodes][:, None] + np.minimum(np.arange(widths.max(initial=1)), widths[:, None] - 1)
-    after = np.broadcast_to(tags[:, None], pairs.shape)
-    values = delta[pairs] + trellis.onward(pairs.ravel(), after.ravel()).reshape(pairs.shape)
-    return np.asarray(pairs[np.arange(len(pairs)), values.argmax(axis=1)])
+def best_before(step: Step, delta: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """For some pairs (v, w) of the step, the pair (u, v) with the best delta[u, v] + transitions[u, v, w]."""
+    widths = step.widths[pairs][:, None]
+    triples = step.begins[pairs][:, None] + np.minimum(np.arange(widths.max(initial=1)), widths - 1)
+    before = step.before[triples]
+    values = delta[before] + step.scores[triples]
+    return np.asarray(before[np.arange(len(pairs)), values.argmax(axis=1)])
 
 
 def argmax(values: np.ndarray, begins: np.ndarray, widths: np.ndarray) -> np.ndarray:
