@@ -31,7 +31,7 @@ from tagger.trigram import TrigramLattice, best_tags
 from tagger.windows import Windows
 from tagger.wordmodel import Entries, WordModel, read_allowed
 
-CANDIDATES, SLIGHT = 10, 1e-3  # tags considered for a word, unless so many times less likely than its best
+CANDIDATES, SLIGHT = 10, 3e-3  # tags considered for a word, unless so many times less likely than its best
 
 
 class HMMTagger(Tagger):
