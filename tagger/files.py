@@ -63,11 +63,21 @@ class Lines:
                 return
             self.number += 1
             if not line.isascii() and (bad := UNDECODABLE.search(line)):
-                byte = ord(bad.group()) - 0xDC00
-                raise self.error(
-                    f"byte 0x{byte:02X} after {bad.start()} characters is not {self.encoding}; try --encoding"
-                )
+                raise self._undecodable(bad.group(), bad.start())
             yield line[:-1] if line.endswith("\r") else line
+
+    def texts(self) -> Iterator[str]:
+        """The same input as it arrives, line ends included: for a reader to whom a line means little."""
+        self.number, column = 1, 0  # of the character that comes next
+        for text in self._texts():
+            bad = None if text.isascii() else UNDECODABLE.search(text)
+            before, line_end, line = text[: bad.start() if bad else None].rpartition("\n")
+            if not bad:
+                yield text
+            self.number += before.count("\n") + len(line_end)
+            column = len(line) + (0 if line_end else column)
+            if bad:
+                raise self._undecodable(bad.group(), column)
 
     @property
     def waiting(self) -> bool:
@@ -79,8 +89,17 @@ class Lines:
         self._ahead.extend(islice(self._source, max(0, count - len(self._ahead))))
         return [line.removesuffix("\r") for line in islice(self._ahead, count)]
 
+    @property
+    def live(self) -> bool:
+        """Whether somebody writes on the other side, known once reading has begun."""
+        return self._live
+
     def error(self, message: str) -> CorpusError:
         return CorpusError(f"{self.name}:{self.number}: {message}")
+
+    def _undecodable(self, escaped: str, column: int) -> CorpusError:
+        byte = ord(escaped) - 0xDC00
+        return self.error(f"byte 0x{byte:02X} after {column} characters is not {self.encoding}; try --encoding")
 
     def _read(self) -> Iterator[str]:
         pieces: list[str] = []  # of a line whose end has not come yet

@@ -14,7 +14,8 @@ class Sentence:
 
     `layout` belongs to the format the sentence was read from, whose name it begins with: the lines it needs to write
     the sentence back with everything that is neither word nor tag (CoNLL-U's other columns, say). A tagger may add how
-    probable each tag is, and the best taggings of the whole sentence with the probability of each.
+    probable each tag is, and the best taggings of the whole sentence with the probability of each. `offsets` are the
+    places of the words in a text they were cut from: the first character of each, and the one after its last.
     """
 
     words: Sequence[str]
@@ -22,6 +23,7 @@ class Sentence:
     layout: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
     probabilities: Sequence[float] | None = field(default=None, compare=False, repr=False)
     nbest: Sequence[tuple[float, Sequence[str]]] | None = field(default=None, compare=False, repr=False)
+    offsets: Sequence[tuple[int, int]] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(self.words))
@@ -29,13 +31,17 @@ class Sentence:
             object.__setattr__(self, "tags", tuple(self.tags))
             if len(self.tags) != len(self.words):
                 raise ValueError(f"{len(self.words)} words, but {len(self.tags)} tags")
+        if self.offsets is not None:
+            object.__setattr__(self, "offsets", tuple(self.offsets))
+            if len(self.offsets) != len(self.words):
+                raise ValueError(f"{len(self.words)} words, but {len(self.offsets)} offsets")
 
     def __len__(self) -> int:
         return len(self.words)
 
     def __reduce__(self) -> tuple[type[Sentence], tuple[object, ...]]:
         """Four times as fast as what a dataclass does by itself when it is sent to another process."""
-        return Sentence, (self.words, self.tags, self.layout, self.probabilities, self.nbest)
+        return Sentence, (self.words, self.tags, self.layout, self.probabilities, self.nbest, self.offsets)
 
     def with_tags(
         self,
@@ -43,7 +49,7 @@ class Sentence:
         probabilities: Sequence[float] | None = None,
         nbest: Sequence[tuple[float, Sequence[str]]] | None = None,
     ) -> Sentence:
-        return Sentence(self.words, tags, self.layout, probabilities, nbest)
+        return Sentence(self.words, tags, self.layout, probabilities, nbest, self.offsets)
 
     def lines_of(self, format: str) -> tuple[str, ...]:
         """The lines the sentence was read from, if they were of that format."""

@@ -47,7 +47,8 @@ def test_a_full_cache_forgets_what_did_not_come_back(small):
 def test_a_block_larger_than_the_cache_is_served_all_the_same(small):
     found = WordCache(lengths)
     for words in (["a", "bb"], [f"{i:03}" for i in range(40)], ["a", "bb"], [f"{i:03}" for i in range(40)]):
-        assert found.arrays["length"][found.find(words)].tolist() == [len(word) for word in words]
+        slots = found.find(words)
+        assert found.arrays["length"][slots].tolist() == [len(word) for word in words]
 
 
 @pytest.mark.parametrize("model", [HMMTagger(), CRFTagger(max_iterations=5)], ids=["hmm", "crf"])

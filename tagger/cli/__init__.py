@@ -25,11 +25,16 @@ COMMANDS = {
     "eval": "evaluate",
     "features": "features",
     "inspect": "inspect",
+    "convert": "convert",
+    "split": "split",
+    "completion": "completion",
 }
 
 
 class Commands(click.Group):
     """Finds commands by name and imports only the one asked for."""
+
+    completion_variable = "_TAGGER_COMPLETE"  # in the environment when a shell asks for candidates
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -39,6 +44,13 @@ class Commands(click.Group):
             return None
         command: click.Command = import_module(f"tagger.cli.{COMMANDS[name]}").command
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Names only: their help would import every command, while somebody waits for the tab key."""
+        from click.shell_completion import CompletionItem
+
+        names = [CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
 
 EXAMPLES = """\b
@@ -74,6 +86,10 @@ def main(args: list[str] | None = None) -> NoReturn:
 def run(args: list[str] | None) -> int:
     """The exit code of a command. click's own `main` would end a closed pipe with 1, so it is not used."""
     try:
+        if asked := os.environ.get(Commands.completion_variable):
+            from click.shell_completion import shell_complete
+
+            return shell_complete(group, {}, "tagger", Commands.completion_variable, asked)
         with group.make_context("tagger", list(sys.argv[1:] if args is None else args)) as context:
             group.invoke(context)
         return 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,10 +15,14 @@ from tagger.errors import CorpusError, FileError
 from tagger.files import check_writable, open_output
 from tagger.sentence import Sentence
 
+if TYPE_CHECKING:
+    from tagger.tagmap import TagMap
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 PATH = click.Path(allow_dash=True)
 MODEL = "model.npz"
+LANGUAGES = ("english", "chinese")
 
 
 def examples(*lines: str) -> str:
@@ -30,6 +35,7 @@ def model_option(command: Decorated) -> Decorated:
         "-m",
         "--model",
         "model_path",
+        type=PATH,
         metavar="FILE",
         envvar="TAGGER_MODEL",
         default=MODEL,
@@ -41,7 +47,7 @@ def model_option(command: Decorated) -> Decorated:
 
 def output_option(command: Decorated) -> Decorated:
     help = "Where to write.  [default: standard output]"
-    return click.option("-o", "--output", metavar="FILE", default="-", help=help)(command)
+    return click.option("-o", "--output", type=PATH, metavar="FILE", default="-", help=help)(command)
 
 
 def features_option(command: Decorated) -> Decorated:
@@ -82,9 +88,49 @@ def column_option(command: Decorated) -> Decorated:
     return click.option("--column", type=columns, default="upos", show_default=True, help="Of CoNLL-U.")(command)
 
 
+def tokenize_option(command: Decorated) -> Decorated:
+    return click.option(
+        "--tokenize",
+        type=click.Choice(list(LANGUAGES)),
+        help="Split plain text into sentences and words; alone it means English.",
+    )(command)
+
+
+class TokenizingCommand(click.Command):
+    """One where `--tokenize` may stand alone, also before a file: only a language that follows is its value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        alone = [arg == "--tokenize" and following not in LANGUAGES for arg, following in pairwise([*args, ""])]
+        named = [f"{arg}={LANGUAGES[0]}" if bare else arg for arg, bare in zip(args, alone, strict=True)]
+        return super().parse_args(ctx, named)
+
+
+def map_option(command: Decorated) -> Decorated:
+    help = "Rename tags: lines TAG TAB TAG. Tags that it does not mention stay."
+    return click.option("--map", "map_path", type=PATH, metavar="FILE", help=help)(command)
+
+
 def say(message: str, quiet: bool) -> None:
     if not quiet:
         click.echo(message, err=True)
+
+
+def tag_map_of(path: str | None) -> TagMap | None:
+    """The map that `--map` names, if it names one."""
+    if path is None:
+        return None
+    from tagger.tagmap import read_map
+
+    return read_map(path)
+
+
+def say_unmapped(tag_map: TagMap | None, quiet: bool) -> None:
+    """Once: what the map of the user does not know."""
+    if tag_map and tag_map.unmapped:
+        found = sorted(tag_map.unmapped)
+        several = f"{len(found)} tags are not in it and stay" if len(found) > 1 else "1 tag is not in it and stays"
+        shown = " ".join(found[:10]) + (" …" if len(found) > 10 else "")
+        say(f"--map: {several}: {shown}", quiet)
 
 
 def read_tagged(path: str, input_format: str | None, encoding: str, column: str) -> list[Sentence]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -17,14 +17,19 @@ from tagger.annotate import Annotator
 from tagger.cli.bars import open_bar, show_bar
 from tagger.cli.options import (
     PATH,
+    TokenizingCommand,
     check_output,
     encoding_option,
     examples,
     input_format_option,
+    map_option,
     model_option,
     output_option,
     quiet_option,
     say,
+    say_unmapped,
+    tag_map_of,
+    tokenize_option,
 )
 from tagger.constraints import Constraints, read_lexicon
 from tagger.cores import available_cores
@@ -42,10 +47,12 @@ GLUED = re.compile(r"[^\W\d_]{2,}[,;:!?]|[^\W\d_]{4,}\.")  # world. and well, bu
 LOOKED_AT = 1000  # sentences looked at to see whether their marks are glued to the words
 
 Named = tuple[str, list[Sentence]]  # of which file, and sentences
+Source = tuple[Iterator[Sentence], Any]  # sentences, and what has `waiting`
 
 
 @click.command(
     "tag",
+    cls=TokenizingCommand,
     epilog=examples(
         "tagger tag < sentences.txt",
         'echo "The dog barks ." | tagger tag -m english.npz',
@@ -53,6 +60,7 @@ Named = tuple[str, list[Sentence]]  # of which file, and sentences
         "tagger tag news.txt.gz --output-format tsv --probabilities | less",
         'echo "Time flies ." | tagger tag --nbest 3',
         'echo "Time flies/VBZ like an arrow ." | tagger tag --keep-tags',
+        "tagger tag --tokenize letter.txt --output-format jsonl",
     ),
 )
 @click.argument("files", nargs=-1, type=PATH)
@@ -61,6 +69,8 @@ Named = tuple[str, list[Sentence]]  # of which file, and sentences
 @input_format_option
 @click.option("--output-format", type=click.Choice(list(FORMATS)), help="How to write.  [default: as the input]")
 @encoding_option
+@tokenize_option
+@map_option
 @click.option("--nbest", type=click.IntRange(1), metavar="N", help="The N best taggings with their probabilities.")
 @click.option("--probabilities", is_flag=True, help="How sure each tag is (tsv, conllu, jsonl).")
 @click.option("--min-probability", type=click.FloatRange(0, 1), default=0.0, help="Write less sure tags as ?.")
@@ -75,6 +85,8 @@ def command(
     input_format: str | None,
     output_format: str | None,
     encoding: str,
+    tokenize: str | None,
+    map_path: str | None,
     nbest: int | None,
     probabilities: bool,
     min_probability: float,
@@ -86,19 +98,27 @@ def command(
     """Tag text: a line in is a line out.
 
     FILES default to standard input. It is plain lines, tokens between spaces, unless a suffix (.conllu, .jsonl) or
-    --input-format says otherwise.
+    --input-format says otherwise. With --tokenize it is text as people write it, and every sentence gets a line; jsonl
+    and conllu tell where in the text its words stand.
     """
     files = files or ("-",)
-    write_as = output_format or input_format or format_of(files[0])
+    if tokenize and (input_format or keep_tags):
+        raise click.UsageError("--tokenize reads plain text: it does not go with --input-format or --keep-tags.")
+    write_as = output_format or input_format or ("slash" if tokenize else format_of(files[0]))
     check_wishes(write_as, nbest, probabilities)
-    check_output(output, model_path, lexicon, *files)
+    check_output(output, model_path, map_path, lexicon, *files)
+    tag_map = tag_map_of(map_path)
     model = load_model(model_path)
-    check_inputs(files, quiet)
+    check_inputs(files, tokenize, quiet)
     words = read_lexicon(lexicon, known=frozenset(model.classes_)) if lexicon else None
     constraints = Constraints(model.classes_, words, keep_tags) if words or keep_tags else None
-    annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0)
-    read = partial(sentences_of, input_format=input_format, column=model.column_, constraints=constraints)
-    hint = Hint(quiet or write_as != "slash")
+    names = tag_map.tags(model.classes_) if tag_map else None
+    if nbest and names and len(set(names)) < len(names):
+        raise click.UsageError("--nbest does not go with a --map that joins tags: taggings would look alike.")
+    say_unmapped(tag_map, quiet)
+    annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0, names)
+    read = partial(sentences_of, tokenize=tokenize, format=input_format, column=model.column_, constraints=constraints)
+    hint = Hint(quiet or write_as != "slash" or bool(tokenize))
     with open_output(output) as stream, progress(files, quiet) as advance:
         todo = chain.from_iterable(named_blocks(Lines(path, encoding), read, hint) for path in files)
         for text, tokens in in_order(Rendering(annotator, write_as), todo, jobs or available_cores()):
@@ -114,25 +134,39 @@ def check_wishes(format: str, nbest: int | None, probabilities: bool) -> None:
         raise click.UsageError(f"{format} has no place for several taggings: use --output-format slash or jsonl.")
 
 
-def check_inputs(files: tuple[str, ...], quiet: bool) -> None:
+def check_inputs(files: tuple[str, ...], tokenize: str | None, quiet: bool) -> None:
     for path in files:
         if path != "-" and not exists(path):
             raise FileError(f"cannot read {path}: no such file")
     if "-" in files and sys.stdin is not None and sys.stdin.isatty():
-        say("Type a sentence per line, words and marks between spaces; Ctrl-D ends.", quiet)
+        how = "Type text" if tokenize else "Type a sentence per line, words and marks between spaces"
+        say(f"{how}; Ctrl-D ends.", quiet)
 
 
-def named_blocks(lines: Lines, read: Callable[[Lines], Iterator[Sentence]], hint: Hint) -> Iterator[tuple[Named, bool]]:
-    for block, urgent in blocks(hint(read(lines)), lambda: lines.waiting):
+def named_blocks(lines: Lines, read: Callable[[Lines], Source], hint: Hint) -> Iterator[tuple[Named, bool]]:
+    sentences, source = read(lines)
+    for block, urgent in blocks(hint(sentences), lambda: source.waiting):
         yield (lines.name, block), urgent
 
 
 def sentences_of(
-    lines: Lines, input_format: str | None, column: str, constraints: Constraints | None
-) -> Iterator[Sentence]:
-    """The sentences of one input, if some tagging of each can be right."""
+    lines: Lines, tokenize: str | None, format: str | None, column: str, constraints: Constraints | None
+) -> Source:
+    """The sentences of one input, and who knows whether the next one has to be waited for."""
+    if tokenize:
+        from tagger.rawtext import RawText
+
+        typed = lines.path == "-" and sys.stdin is not None and sys.stdin.isatty()
+        text = RawText(lines, tokenize, by_line=typed)
+        return possible(text, lines, constraints), text
     tagged = None if constraints and constraints.keep_tags else False
-    for sentence in read_sentences(lines, input_format or format_of(lines.path), tagged, column):
+    sentences = read_sentences(lines, format or format_of(lines.path), tagged, column)
+    return possible(sentences, lines, constraints), lines
+
+
+def possible(sentences: Iterable[Sentence], lines: Lines, constraints: Constraints | None) -> Iterator[Sentence]:
+    """The sentences, if some tagging of each can be right."""
+    for sentence in sentences:
         if constraints and (fault := constraints.fault(sentence)):
             raise lines.error(fault)
         yield sentence

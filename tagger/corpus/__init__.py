@@ -28,6 +28,7 @@ FORMATS: dict[str, ModuleType] = {
     "jsonl": jsonl,
 }
 SUFFIXES = {".conllu": "conllu", ".jsonl": "jsonl"}  # formats that a file's name gives away
+SUFFIXES_TO_WRITE = SUFFIXES | {".tsv": "tsv"}
 JSON = re.compile(r"[ \t]*\{[ \t]*[\"}]")
 LOOK_AHEAD = 1000  # lines looked at to recognise a corpus
 
@@ -94,8 +95,8 @@ def recognise(head: list[str]) -> str:
     return "lines" if all(len(line) == 1 for line in found) else "slash"
 
 
-def format_of(path: str) -> str:
+def format_of(path: str, suffixes: dict[str, str] = SUFFIXES) -> str:
     """Of untagged text: plain lines, unless the file's name says otherwise."""
     name = Path(path)
     name = name.with_suffix("") if name.suffix in COMPRESSED else name
-    return SUFFIXES.get(name.suffix, "slash")
+    return suffixes.get(name.suffix, "slash")

@@ -1,13 +1,15 @@
 """`conllu`: ten columns, comments, multiword ranges and empty nodes, as Universal Dependencies publishes them.
 
 Ranges (`1-2`) and empty nodes (`1.1`) hold no token of ours and are skipped. A sentence keeps its lines as `layout`,
-so that writing it back changes one column and nothing else.
+so that writing it back changes one column and nothing else. One that was cut from a text gets its `# text` and, in the
+last column, the places of its words.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tagger.corpus.cells import checked
 from tagger.errors import quote
@@ -61,9 +63,7 @@ def row(line: str) -> list[str] | None:
 
 
 def write(sentence: Sentence, column: str) -> str:
-    layout = sentence.lines_of("conllu") or [
-        "\t".join([str(i), checked(word, FORBIDDEN), *"_" * 8]) for i, word in enumerate(sentence.words, 1)
-    ]
+    layout = sentence.lines_of("conllu") or fresh(sentence)
     lines = []
     tags = iter(sentence.tags or ())
     for line in layout:
@@ -74,3 +74,18 @@ def write(sentence: Sentence, column: str) -> str:
             line = "\t".join(cells)
         lines.append(line + "\n")
     return "".join(lines) + "\n"
+
+
+def fresh(sentence: Sentence) -> list[str]:
+    """The lines of a sentence that comes from elsewhere."""
+    words = [checked(word, FORBIDDEN) for word in sentence.words]
+    places = sentence.offsets
+    if places is None:
+        return ["\t".join([str(i), word, *"_" * 8]) for i, word in enumerate(words, 1)]
+    joined = [end == begin for (_, end), (begin, _) in pairwise(places)] + [False]
+    text = "".join(word + " " * (not together) for word, together in zip(words, joined, strict=True))
+    rows = [
+        "\t".join([str(i), word, *"_" * 7, "SpaceAfter=No|" * together + f"start_char={begin}|end_char={end}"])
+        for i, (word, together, (begin, end)) in enumerate(zip(words, joined, places, strict=True), 1)
+    ]
+    return [f"# text = {text.rstrip(' ')}", *rows]

@@ -1,6 +1,7 @@
 """`jsonl`: an object per line, `{"words": [...], "tags": [...]}`. Any word and any tag can be written.
 
-Other keys of the object are kept and written back with the sentence; a blank line without tags keeps its place.
+Other keys of the object are kept and written back with the sentence; a blank line without tags keeps its place. Words
+that were cut from a text have their places written beside them: `"offsets": [[0, 5], ...]`.
 """
 
 from __future__ import annotations
@@ -70,4 +71,6 @@ def write(sentence: Sentence, column: str) -> str:
         found["probabilities"] = [round(probability, 4) for probability in sentence.probabilities]
     if sentence.nbest is not None:
         found["nbest"] = [{"probability": significant(p), "tags": list(tags)} for p, tags in sentence.nbest]
+    if sentence.offsets is not None:
+        found["offsets"] = sentence.offsets
     return json.dumps(found, ensure_ascii=False) + "\n"

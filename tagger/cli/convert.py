@@ -1,0 +1,77 @@
+"""`tagger convert`."""
+
+from __future__ import annotations
+
+import click
+
+from tagger.cli.options import (
+    PATH,
+    check_output,
+    corpus_options,
+    examples,
+    map_option,
+    quiet_option,
+    say,
+    say_unmapped,
+    tag_map_of,
+)
+from tagger.corpus import FORMATS, SUFFIXES_TO_WRITE, format_of, read_sentences, render
+from tagger.corpus.conllu import COLUMNS
+from tagger.errors import CorpusError
+from tagger.files import Lines, open_output
+
+
+@click.command(
+    "convert",
+    epilog=examples(
+        "tagger convert corpus.conllu corpus.txt --column xpos",
+        "tagger convert corpus.txt.gz - --output-format jsonl | head",
+        "tagger convert penn.conllu both.conllu --column xpos --map penn-upos.tsv --to-column upos",
+    ),
+)
+@click.argument("source", metavar="IN", type=PATH)
+@click.argument("target", metavar="OUT", type=PATH)
+@corpus_options
+@click.option(
+    "--output-format", type=click.Choice(list(FORMATS)), help="How to write.  [default: as OUT's suffix says]"
+)
+@click.option("--to-column", type=click.Choice(list(COLUMNS)), help="Of CoNLL-U, to write.  [default: as --column]")
+@click.option("--untagged", is_flag=True, help="IN has words only; it is plain lines unless its suffix says otherwise.")
+@map_option
+@quiet_option
+def command(
+    source: str,
+    target: str,
+    input_format: str | None,
+    encoding: str,
+    column: str,
+    output_format: str | None,
+    to_column: str | None,
+    untagged: bool,
+    map_path: str | None,
+    quiet: bool,
+) -> None:
+    """Write a corpus in another format.
+
+    IN is recognised by its content. The suffix of OUT (.conllu, .jsonl, .tsv, before .gz, .bz2 or .xz) tells how to
+    write it; any other means word/TAG. Either may be - for standard input or output.
+    """
+    check_output(target, source, map_path)
+    tag_map = tag_map_of(map_path)
+    lines = Lines(source, encoding)
+    format = input_format or (format_of(source, SUFFIXES_TO_WRITE) if untagged else None)
+    write_as = output_format or format_of(target, SUFFIXES_TO_WRITE)
+    sentences = tokens = 0
+    with open_output(target) as stream:
+        for sentence in read_sentences(lines, format, tagged=not untagged, column=column):
+            sentences += 1
+            tokens += len(sentence)
+            mapped = tag_map.sentence(sentence) if tag_map else sentence
+            try:
+                stream.write(render(mapped, write_as, to_column or column))
+            except CorpusError as error:
+                place = f"{lines.name}: sentence {sentences:,} (up to line {lines.number:,})"
+                raise CorpusError(f"{place}: {error}") from None
+    say_unmapped(tag_map, quiet)
+    if target != "-":
+        say(f"wrote {target}: {sentences:,} sentences, {tokens:,} tokens, as {write_as}", quiet)

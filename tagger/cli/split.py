@@ -1,0 +1,104 @@
+"""`tagger split`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from tagger.cli.options import (
+    PATH,
+    check_output,
+    encoding_option,
+    examples,
+    input_format_option,
+    quiet_option,
+    say,
+)
+from tagger.corpus import LOOK_AHEAD, read_sentences, recognise, render
+from tagger.errors import CorpusError
+from tagger.files import COMPRESSED, Lines, open_output
+from tagger.partition import REST, partition
+from tagger.sentence import Sentence
+
+WITH_LAYOUT = ("conllu", "jsonl")  # written back from what was read: their tags need not be understood
+SHARE = click.FloatRange(0, 1, max_open=True)
+
+
+@click.command(
+    "split",
+    epilog=examples(
+        "tagger split corpus.txt",
+        "tagger split corpus.conllu.gz --dev 0.05 --test 0 --output-folder parts",
+    ),
+)
+@click.argument("corpus", type=PATH)
+@click.option("--dev", type=SHARE, default=0.1, show_default=True, help="Fraction of the tokens for the dev set.")
+@click.option("--test", type=SHARE, default=0.1, show_default=True, help="Fraction of the tokens for the test set.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Another seed, another division.")
+@click.option(
+    "--output-folder", type=click.Path(file_okay=False), metavar="FOLDER", help="[default: that of the corpus]"
+)
+@input_format_option
+@encoding_option
+@quiet_option
+def command(
+    corpus: str,
+    dev: float,
+    test: float,
+    seed: int,
+    output_folder: str | None,
+    input_format: str | None,
+    encoding: str,
+    quiet: bool,
+) -> None:
+    """Divide a corpus into train, dev and test files.
+
+    corpus.txt becomes corpus.train.txt, corpus.dev.txt and corpus.test.txt, in the format and order of the corpus;
+    files of these names are replaced. Sentences with the same words go to the same file. What is neither word nor tag
+    is kept in conllu and jsonl. The same corpus and seed give the same files. CORPUS may be - for standard input.
+    """
+    if dev + test >= 1:
+        raise click.UsageError(f"--dev {dev} and --test {test} leave nothing to train on.")
+    shares = {name: share for name, share in (("dev", dev), ("test", test)) if share}
+    files = {part: name_of(corpus, part, output_folder) for part in (REST, *shares)}
+    for path in files.values():
+        check_output(path, corpus)
+    lines = Lines(corpus, encoding)
+    format = input_format or recognise(lines.head(LOOK_AHEAD))
+    sentences = [s for s in read_sentences(lines, format, tagged=format not in WITH_LAYOUT) if len(s)]
+    parts = partition(sentences, shares, seed)
+    for part, path in files.items():
+        if part not in parts:
+            raise CorpusError(f"{path} would be empty: expected more sentences or other fractions")
+    write(sentences, parts, files, format)
+    say(table(sentences, parts, files), quiet)
+
+
+def name_of(corpus: str, part: str, folder: str | None) -> str:
+    """corpus.conllu.gz -> corpus.train.conllu.gz"""
+    path = Path("corpus.txt" if corpus == "-" else corpus)
+    packed = path.suffix if path.suffix in COMPRESSED else ""
+    plain = path.with_suffix("") if packed else path
+    return str((Path(folder) if folder else path.parent) / f"{plain.stem}.{part}{plain.suffix}{packed}")
+
+
+def write(sentences: list[Sentence], parts: list[str], files: dict[str, str], format: str) -> None:
+    """All files or none."""
+    with ExitStack() as stack:
+        streams = {part: stack.enter_context(open_output(path)) for part, path in files.items()}
+        for sentence, part in zip(sentences, parts, strict=True):
+            streams[part].write(render(sentence, format, "upos"))
+
+
+def table(sentences: list[Sentence], parts: list[str], files: dict[str, str]) -> str:
+    counts, tokens = Counter(parts), Counter[str]()
+    for sentence, part in zip(sentences, parts, strict=True):
+        tokens[part] += len(sentence)
+    rows = [
+        f"{part:<5} {counts[part]:>10,} {tokens[part]:>10,} {100 * tokens[part] / tokens.total():>7.2f} %  {path}"
+        for part, path in files.items()
+    ]
+    return "\n".join([f"{'part':<5} {'sentences':>10} {'tokens':>10} {'share':>9}  file", *rows])

@@ -1,0 +1,117 @@
+"""`tagger tag --tokenize`: from text as people write it to tags, promptly and with places."""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tagger import HMMTagger, read_corpus, save_model
+from tagger.cli import run
+
+pty = pytest.importorskip("pty")  # a terminal of POSIX
+
+DATA = Path(__file__).parent.parent / "data"
+WAIT = 20  # seconds, for what takes less than one
+TEXT = "The dog barks. It doesn't\nstop.\n"
+TAGGED = ["The/DT dog/NN barks/VBZ ./.", "It/PRP does/VBZ n't/RB stop/VB ./."]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("text")
+    for language in ("english", "chinese"):
+        save_model(HMMTagger().fit(read_corpus(DATA / f"{language}-train.txt")), path / f"{language}.npz")
+    (path / "text.txt").write_text(TEXT)
+    return path
+
+
+@pytest.fixture
+def tag(folder, monkeypatch, capfd):
+    """Runs `tagger tag` with a model for English."""
+    monkeypatch.chdir(folder)
+
+    def call(*args, model="english"):
+        code = run(["tag", "-m", f"{model}.npz", *args])
+        return code, *capfd.readouterr()
+
+    return call
+
+
+def start(folder, *args, **options):
+    command = [sys.executable, "-m", "tagger", "tag", "-m", "english.npz", "--tokenize", *args]
+    return subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, **options)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["--tokenize", "text.txt"], ["text.txt", "--tokenize"], ["--tokenize", "english", "text.txt"],
+     ["--tokenize=english", "text.txt"], ["--tokenize", "-q", "text.txt"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_every_sentence_gets_a_line(tag, args):
+    assert tag(*args) == (0, "\n".join(TAGGED) + "\n", "")
+
+
+def test_places_are_told_for_each_file_anew(tag):
+    code, out, _ = tag("--tokenize", "text.txt", "text.txt", "--output-format", "jsonl")
+    found = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and len(found) == 4 and found[0] == found[2]
+    assert [TEXT[a:b] for a, b in found[1]["offsets"]] == found[1]["words"] == ["It", "does", "n't", "stop", "."]
+
+
+def test_chinese_is_split_too(tag, folder):
+    (folder / "chinese.txt").write_text("她在图书馆工作。她在家。\n", "utf-8")
+    code, out, err = tag("--tokenize", "chinese", "chinese.txt", model="chinese")
+    words = [[token.rpartition("/")[0] for token in line.split()] for line in out.splitlines()]
+    assert (code, err) == (0, "") and words == [["她", "在", "图书馆", "工作", "。"], ["她", "在家", "。"]]
+
+
+@pytest.mark.parametrize(
+    "args, part",
+    [
+        (["--tokenize", "--input-format", "tsv", "text.txt"], "--tokenize reads plain text"),
+        (["--tokenize=klingon", "text.txt"], "'klingon' is not one of 'english', 'chinese'"),
+    ],
+)
+def test_wrong_usage(tag, args, part):
+    code, out, err = tag(*args)
+    assert (code, out) == (2, "") and part in err
+
+
+def test_a_sentence_with_its_line_end_is_answered_before_the_input_ends(folder):
+    with start(folder, stdout=subprocess.PIPE) as process:
+        for _ in range(2):
+            process.stdin.write(b"The dog barks.\n")
+            process.stdin.flush()
+            assert select.select([process.stdout], [], [], WAIT)[0], "no answer"
+            assert process.stdout.readline().decode() == TAGGED[0] + "\n"
+        process.stdin.close()
+
+
+def test_at_a_terminal_every_line_is_answered(folder):
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "tagger", "tag", "-q", "-m", "english.npz", "--tokenize"]
+    with subprocess.Popen(command, cwd=folder, stdin=theirs, stdout=subprocess.PIPE) as process:
+        os.write(ours, b"the dog\n")
+        limit = time.monotonic() + WAIT
+        assert select.select([process.stdout], [], [], limit - time.monotonic())[0], "no answer"
+        assert process.stdout.readline() == b"the/DT dog/NN\n"
+        os.write(ours, b"\x04")
+        assert process.wait(WAIT) == 0
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_what_only_text_needs_is_loaded_for_text_only(folder):
+    code = "import sys; from tagger.cli import run; run(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    for options, loaded in (([], False), (["--tokenize"], True)):
+        command = [sys.executable, "-c", code, "tag", "-m", "english.npz", "text.txt", *options]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        names = set(done.stderr.split())
+        assert ("tagger.rawtext" in names, "tagger.english" in names) == (loaded, loaded)
+        assert "jieba" not in names and "tagger.tagmap" not in names
