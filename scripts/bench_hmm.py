@@ -1,8 +1,8 @@
 """The HMM against NLTK's TnT: what `scripts/bench.py hmm` does.
 
-Both learn from train.txt of a corpus and tag the words of its dev.txt, in turn. The training phase is `HMMTagger.fit` and
-`TnT.train`, each on sentences already read, in a process of its own. Tagging is timed as a whole program: start, model,
-text in, text out. The accuracy is that of the tagged text.
+Both learn from train.txt of a corpus and tag the words of its dev.txt, in turn. The training phase is `HMMTagger.fit`
+and `TnT.train`, each on sentences already read, in a process of its own. Tagging is timed as a whole program: start,
+model, text in, text out. The accuracy is that of the tagged text.
 """
 
 from __future__ import annotations

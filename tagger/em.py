@@ -9,9 +9,10 @@ text, and adds that to what was counted in tagged text (MAP-EM, Dempster, Laird 
 That maximises  ω · log p(text) + log of a Dirichlet prior  a little more in every round, never less.
 
 Partly tagged text teaches all of that. Text without any tags is known to do harm where much is known already (Merialdo
-1994), and measurements here agree: so it teaches no transitions and nothing about frequent words, which keep their share
-of each tag, and weighs no more than the tagged text (ω ≤ 1). What frequent words do to their neighbours always stays as it was counted: those formulas
-are mixtures, and of each only the part that rests on the probabilities above is put down to them.
+1994), and measurements here agree: so it teaches no transitions and nothing about frequent words, which keep their
+share of each tag, and it weighs no more than the tagged text (ω ≤ 1). What frequent words do to their neighbours always
+stays as it was counted: those formulas are mixtures, and of each only the part that rests on the probabilities above is
+put down to them.
 """
 
 from __future__ import annotations
@@ -22,10 +23,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tagger.model import Words
-from tagger.neighbours import Neighbours, tally
+from tagger.neighbours import Neighbours
 from tagger.pack import Pack, batches
-from tagger.rows import ranges
-from tagger.transitions import DENSE
+from tagger.rows import DENSE, ranges, tally
 from tagger.trellis import Step, Trellis
 from tagger.trigram import TrigramLattice, forward_backward
 from tagger.windows import Windows
@@ -64,7 +64,9 @@ class Teacher:
         known = candidates(self.strings)
         self.numbers, self.candidates = known["words"], known["candidates"]
         self.counted = np.exp(known["scores"])  # (V, K) P(x | v) as the first model has it
-        self.apart = text.allowed is None  # whether frequent words are a group of their own, about which nothing is learned
+        self.apart = (
+            text.allowed is None
+        )  # whether frequent words are a group of their own, about which nothing is learned
         self.group = words.frequent(self.numbers) & self.apart  # (V,)
         lexicon = words.lexicon
         self.n = np.bincount(lexicon.rows.tags, weights=lexicon.counts, minlength=neighbours.K)  # (K,)
@@ -90,7 +92,9 @@ class Teacher:
             more = by_group(found.words, self.group)
             factor = np.divide(self.mass, self.mass + more, out=np.ones_like(more), where=self.mass > 0)
             added = found.words / self.n
-            prior = self.trigram_prior(neighbours) - self.trigram_prior(self.first) + self.word_prior(found.words, factor)
+            prior = (
+                self.trigram_prior(neighbours) - self.trigram_prior(self.first) + self.word_prior(found.words, factor)
+            )
         return neighbours, self.words.learn_raw(self.strings, added, factor if self.apart else factor[[0, 0]])
 
     def expect(self, neighbours: Neighbours, P: np.ndarray) -> Expected:

@@ -34,6 +34,7 @@ AT_ONCE = 1 << 16  # words × tags, so that what a few words need stays in the p
 JUDGED = 1 << 18  # at most so many words × tags are judged to find the weights
 MOST_JUDGED = 1000  # and at most so many words
 NEWTON_STEPS, ENOUGH = 20, 1e-5
+MOST_WEIGHT = 100.0
 
 Witness = list[np.ndarray]  # keys of words, from vague to precise
 
@@ -107,7 +108,9 @@ class Guesser:
         said = testimony(Letters(words), suffix_length)
         witnesses = []
         for name, keys in said.items():
-            of = slice(None) if name == "letters" else few  # the letters of frequent words tell of their capitalised forms
+            of = (
+                slice(None) if name == "letters" else few
+            )  # the letters of frequent words tell of their capitalised forms
             witnesses.append(learn_witness(keys, owners[of], tags[of], share[of], prior))
         rarest = rare & (total == total[rare].min())
         judged = np.concatenate([some(rarest, K), some(rare & ~rarest, K)])
@@ -169,7 +172,9 @@ class Guesser:
         fits = fits and [len(keys) for keys in testimony(Letters([]), suffix_length).values()] == levels.tolist()
         archive.check(fits, "the levels of its guesser do not fit each other")
         positive = all(bool((numbers > 0).all()) for numbers in (counts, kappas, prior))
-        archive.check(positive and bool((np.abs(weights) < 1000).all()), "the counts of its guesser are not all positive")
+        archive.check(
+            positive and bool((np.abs(weights) < 1000).all()), "the counts of its guesser are not all positive"
+        )
         return cls(prior, split(keys, sizes.astype(np.int64), rows, counts, kappas, levels), weights)
 
 
@@ -233,7 +238,7 @@ def pooled(weights: np.ndarray, opinions: np.ndarray) -> np.ndarray:
 
 
 def pool_weights(opinions: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """The weights a under which gold (words, K) is most likely, less ½ · ‖a - usual‖², which matters for few words only.
+    """The weights a under which gold (words, K) is most likely, less ½ · ‖a - usual‖², which matters for few words.
 
     Newton's method, as that is concave:  gradient_i = Σ (gold - P) · o_i,  Hessian_ij = -Σ_words Cov_P(o_i, o_j)
     """

@@ -8,7 +8,7 @@ word is under a tag. A model of first order knows one tag before instead of two,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,9 @@ from tagger.cache import WordCache
 from tagger.chain import Chain
 from tagger.dominance import Dominance
 from tagger.em import Teacher, Text, Watch
+from tagger.inspection import hmm_story
 from tagger.lattice import ChainLattice, Lattice
 from tagger.lexicon import Lexicon
-from tagger.inspection import hmm_story
 from tagger.model import Scorer, Section, Tagger, Words, tag_numbers, training_sentences, words_of
 from tagger.neighbours import Neighbours
 from tagger.pack import Pack
@@ -83,7 +83,7 @@ class HMMTagger(Tagger):
         y_dev: Sequence[Sequence[str]] | None = None,
         *,
         unlabeled: Sequence[Any] = (),
-        lexicon: dict[str, Sequence[str]] | None = None,
+        lexicon: Mapping[str, Sequence[str]] | None = None,
         watch: Watch = lambda text, iteration, objective: None,
     ) -> HMMTagger:
         """Learn from tagged sentences. A dev set changes nothing: counting has nothing to stop early.
@@ -110,7 +110,7 @@ class HMMTagger(Tagger):
         if self.partial and self.order == 1:
             raise ValueError("partly tagged text needs order 2: a model of first order is counted only")
 
-    def count(self, sentences: list[Sentence], lexicon: dict[str, Sequence[str]]) -> Choices:
+    def count(self, sentences: list[Sentence], lexicon: Mapping[str, Sequence[str]]) -> Choices:
         """All that can be counted; the tokens whose tag is open are returned."""
         if self.partial:
             self.classes_, tags, choices = read_choices(sentences)
@@ -164,7 +164,7 @@ class HMMTagger(Tagger):
     def learn_words(
         self, strings: list[str], words: np.ndarray, first: np.ndarray, tags: np.ndarray, allowed: Entries
     ) -> None:
-        """`words_`, from the lexicon's strings, and the text as words (N,) of it, which may be the first of a sentence."""
+        """`words_`, from the lexicon's strings, and the text as words (N,) of it, some the first of a sentence."""
         elsewhere = np.bincount(words[~first], minlength=len(strings)) > 0
         prior = np.bincount(tags, minlength=len(self.classes_)) / len(tags)
         self.words_ = WordModel.learn(

@@ -57,7 +57,9 @@ def weights(neighbours: Neighbours, words: WordModel) -> Section:
 
 def named_lambdas(neighbours: Neighbours) -> list[tuple[str, float]]:
     names = ("a tag's own frequency", "the tag before", "the two tags before")
-    return [(name, weight) for name, weight in zip(names, neighbours.transitions.weights.tolist(), strict=True) if weight]
+    return [
+        (name, weight) for name, weight in zip(names, neighbours.transitions.weights.tolist(), strict=True) if weight
+    ]
 
 
 def steps(classes: list[str], neighbours: Neighbours) -> Section:

@@ -7,8 +7,8 @@ kinds of probabilities of an HMM look one step further. With x the word of tag v
     P(w | u, v, x) = (count(v, x, w) + κ' · P(w | u, v)) / (count(v, x) + κ')       the next tag, given the word too
 
 All other words are one class in the first formula, and share its probability as they share it without u; in the second
-they know nothing beyond their tag. κ and κ' maximise the likelihood of each token left out. (Lexicalised HMMs: Lee, Tsujii
-& Rim 2000; Pla & Molina 2004. Emissions given two tags: Thede & Harper 1999, and HunPos, Halácsy et al. 2007.)
+they know nothing beyond their tag. κ and κ' maximise the likelihood of each token left out. (Lexicalised HMMs: Lee,
+Tsujii & Rim 2000; Pla & Molina 2004. Emissions given two tags: Thede & Harper 1999; HunPos, Halácsy et al. 2007.)
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
 from tagger.guesser import best_kappa
-from tagger.rows import Rows
-from tagger.transitions import DENSE, Lookup, Steps, Transitions
+from tagger.rows import Rows, tally
+from tagger.transitions import Lookup, Steps, Transitions
+
+MOST = 1 << 40  # times that anything was seen
 
 
 @dataclass(frozen=True)
@@ -156,19 +158,15 @@ class Neighbours:
         archive.check(bool(fits) and entries.min(initial=0) >= 0, "its frequent words are not in ascending order")
         others, kappas = archive.take("frequent.others", "f", K), archive.take("frequent.kappas", "f", 2)
         archive.check(bool((others > 0).all() and (kappas > 0).all()), "the shares of its other words are not positive")
-        found = []
-        for name in ("before", "after"):
-            rows = Rows.restore(archive, name, len(entries), K + 1)
-            found += [rows, archive.take(f"{name}.counts", "u", len(rows.tags)).astype(np.int64)]
-        neighbours = cls(transitions, entries, *found, others, kappas)
+        before, before_counts = counted_rows(archive, "before", len(entries), K + 1)
+        after, after_counts = counted_rows(archive, "after", len(entries), K + 1)
+        neighbours = cls(transitions, entries, before, before_counts, after, after_counts, others, kappas)
         archive.check(bool((neighbours.other_share > 0).all()), "its words have more neighbours than its tags")
         return neighbours
 
 
-def tally(keys: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct keys, ascending, and how often each occurs."""
-    if cells > DENSE:
-        return np.unique(keys, return_counts=True)
-    counts = np.bincount(keys, minlength=cells)
-    found = np.flatnonzero(counts)
-    return found, counts[found]
+def counted_rows(archive: Archive, name: str, count: int, width: int) -> tuple[Rows, np.ndarray]:
+    rows = Rows.restore(archive, name, count, width)
+    counts = archive.take(f"{name}.counts", "u", len(rows.tags))
+    archive.check(int(counts.max(initial=0)) < MOST, f"the counts {name!r} are out of all bounds")
+    return rows, counts.astype(np.int64)

@@ -17,9 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from tagger.archive import Archive, Arrays
-from tagger.rows import Rows
-
-DENSE = 1 << 22  # as many cells may be laid out in full; more are searched for
+from tagger.rows import DENSE, Rows, tally
 
 
 class Lookup:
@@ -93,7 +91,7 @@ class Transitions:
         prior = np.tile(unigrams / unigrams.sum(), (width, 1))  # [previous, next]
         prior[-1, -1] = 0.0  # no sentence ends before it began
         prior /= prior.sum(axis=1, keepdims=True)
-        keys, counts = np.unique(steps.pairs * width + steps.w, return_counts=True)
+        keys, counts = tally(steps.pairs * width + steps.w, width**3)
         pairs, v, w = keys // width, keys // width % width, keys % width
         totals = np.bincount(pairs, weights=counts, minlength=width**2)
         of_v = bigrams.sum(axis=1)
@@ -154,7 +152,10 @@ class Transitions:
         A[-1, :-1], A[:-1, :-1] = archive.take("pi", "f", K), archive.take("A", "f", K, K)
         A[:-1, -1] = archive.take("end", "f", K)
         rows = Rows.restore(archive, "trigrams", (K + 1) ** 2, K + 1)
-        seen, totals = archive.take("trigrams.seen", "f", len(rows.tags)), archive.take("trigrams.totals", "f", len(rows))
+        seen, totals = (
+            archive.take("trigrams.seen", "f", len(rows.tags)),
+            archive.take("trigrams.totals", "f", len(rows)),
+        )
         weights = archive.take("interpolation", "f", 3)
         rest = 1 - np.bincount(rows.owners, weights=seen, minlength=len(rows))
         positive = A.ravel()[:-1].min() > 0 and seen.min(initial=1) > 0 and rest.min() > 0 and totals.min() >= 0
@@ -167,7 +168,7 @@ def votes(
 ) -> np.ndarray:
     """(3,) λ_1, λ_2, λ_3: each trigram votes, as often as it was seen, for the frequency that foretells it best.
 
-    (c_3 - 1) / (n_3 - 1), (c_2 - 1) / (n_2 - 1) and (c_1 - 1) / (n_1 - 1), of which 0/0 is 0; the simpler one wins a tie.
+    (c_3 - 1) / (n_3 - 1), (c_2 - 1) / (n_2 - 1) and (c_1 - 1) / (n_1 - 1), where 0/0 is 0; the simpler one wins a tie.
     Each λ has one vote more than it earned, so that nothing becomes impossible.
     """
     chances = [(c - 1) / np.maximum(n - 1, 1) for c, n in ((c1, n1), (c2, n2), (c3, n3))][: order + 1]

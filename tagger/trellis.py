@@ -185,4 +185,8 @@ class Trellis:
         starts = self.pair_bounds[self.pack.starts[1:]]
         leading = np.cumsum(self.pair_widths[self.there[starts[0] :]]) if len(starts) else np.empty(0, np.int64)
         group = np.append(0, leading)[starts - starts[:1]] // BLOCK_TRIPLES  # of the triples before each step
-        return [block.tolist() for block in np.split(np.arange(len(starts)), np.flatnonzero(np.diff(group)) + 1) if len(block)]
+        return [
+            block.tolist()
+            for block in np.split(np.arange(len(starts)), np.flatnonzero(np.diff(group)) + 1)
+            if len(block)
+        ]

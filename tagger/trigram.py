@@ -31,7 +31,6 @@ class Posterior:
     log_z: np.ndarray  # (B,)
     nodes: np.ndarray  # (nodes,) the probability of each
     pairs: np.ndarray  # (pairs,) alike
-    starts: np.ndarray  # (pairs of the first tokens,) alike
     ends: np.ndarray  # (pairs that end sentences,) alike
 
 
@@ -170,9 +169,7 @@ def forward_backward(trellis: Trellis, see: Any = None) -> Posterior:
     z = sum_ends(trellis, alpha)
     safe = np.where(np.isfinite(z), z, np.inf)  # exp(-inf - inf) = 0
     rank = trellis.pack.ranks[trellis.rows][trellis.here]  # (pairs,)
-    ends, widths = trellis.ends
-    # P(pair) is the sum over the triples that go on from it, or it ends a sentence
-    P = np.zeros(len(alpha))
+    ends, _ = trellis.ends
     beta = np.full(len(alpha), -np.inf)
     beta[ends] = trellis.ending
     for step in trellis.steps(backwards=True):
@@ -180,9 +177,9 @@ def forward_backward(trellis: Trellis, see: Any = None) -> Posterior:
         beta_before(beta, step, onward)
         if see is not None:
             see(step, np.exp(alpha[step.before] + onward - safe[rank[step.before]]))
-    np.exp(alpha + beta - safe[rank], out=P)
+    P = np.exp(alpha + beta - safe[rank])
     nodes = np.add.reduceat(P, trellis.pairs) if len(P) else P
-    return Posterior(z, nodes, P, P[: len(trellis.starting)], P[ends])
+    return Posterior(z, nodes, P, P[ends])
 
 
 def beta_before(beta: np.ndarray, step: Step, onward: np.ndarray) -> None:

@@ -1,7 +1,7 @@
-"""How likely a word is under each tag: counted if it is known, guessed from its spelling if not, and both if it is rare.
+"""How likely a word is under each tag: counted if it is known, guessed from its spelling if not, both if it is rare.
 
-Bayes' rule turns the question round, P(x | t) = P(t | x) · P(x) / P(t), and P(t | x) leans on what the spelling suggests
-as if that had been seen λ times:
+Bayes' rule turns the question round, P(x | t) = P(t | x) · P(x) / P(t), and P(t | x) leans on what the spelling
+suggests as if that had been seen λ times:
 
     P(t | x) = (count(x, t) + λ · guess(t | spelling of x)) / (count(x) + λ)
 
@@ -12,7 +12,7 @@ the guess is confined to those; tags seen in the corpus stay possible.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -158,8 +158,8 @@ class WordModel:
         scale = archive.take("raw.scale", "f", 2, K)
         positive = all(bool((numbers > 0).all()) for numbers in (prior, B, scale)) and strength > 0
         archive.check(positive, "its probabilities are not all positive")
-        added = (Entries.restore(archive, name, K) for name in ("allowed", "raw"))
-        return cls(lexicon, prior, B, guesser, strength, rare_count, *added, scale)
+        allowed, raw = Entries.restore(archive, "allowed", K), Entries.restore(archive, "raw", K)
+        return cls(lexicon, prior, B, guesser, strength, rare_count, allowed, raw, scale)
 
 
 def confine(guess: np.ndarray, allowed: np.ndarray) -> None:
@@ -169,7 +169,7 @@ def confine(guess: np.ndarray, allowed: np.ndarray) -> None:
     guess[said] /= guess[said].sum(axis=1, keepdims=True)
 
 
-def read_allowed(lexicon: dict[str, Sequence[str]], classes: list[str]) -> Entries:
+def read_allowed(lexicon: Mapping[str, Sequence[str]], classes: list[str]) -> Entries:
     """A user's lexicon in numbers."""
     numbers = {name: k for k, name in enumerate(classes)}
     for word, tags in lexicon.items():

@@ -37,8 +37,8 @@ def climb(**settings):
 @pytest.mark.parametrize("dense", [True, False])
 def test_em_never_lowers_its_objective(rare_count, dense, monkeypatch):
     if not dense:
-        monkeypatch.setattr("tagger.transitions.DENSE", 0)
-        monkeypatch.setattr("tagger.em.DENSE", 0)
+        for module in ("transitions", "em", "rows"):
+            monkeypatch.setattr(f"tagger.{module}.DENSE", 0)
     raw = [line.split() for line in RAW]
     _, seen = climb(text=TEXT + PARTLY, partial=True, unlabeled=raw, rare_count=rare_count)
     assert [len(values) for values in seen.values()] == [9, 9]
@@ -142,7 +142,7 @@ def test_a_lexicon_confines_words_and_is_stored(tmp_path):
         names = [[name for name, may in zip(tagger.classes_, row, strict=True) if may] for row in possible]
         assert names == [["V"], ["N", "V"], ["N", "V"], tagger.classes_, ["J"]]  # dog was seen as N
     assert not model.lexicon_.known(["zig"])[0]
-    group, lattice = next(model.lattices([["the", "zig"]]))
+    _, lattice = next(model.lattices([["the", "zig"]]))
     allowed = np.ones((2, len(model.classes_)), bool)
     allowed[1, model.classes_.index("V")] = False
     assert lattice.restrict(allowed).best()[1][0] == -np.inf

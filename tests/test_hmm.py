@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tagger import HMMTagger, Sentence
-from tagger.guesser import Guesser, Level, best_kappa, pool_weights, pooled
+from tagger.guesser import Level, best_kappa, pool_weights, pooled
 from tagger.letters import Letters
 from tagger.rows import Rows
 from tagger.transitions import Steps, Transitions, votes
