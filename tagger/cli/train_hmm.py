@@ -86,7 +86,7 @@ def command(
     model = HMMTagger(**settings).fit(
         sentences,
         unlabeled=raw,
-        lexicon=read_lexicon(lexicon, encoding=encoding) if lexicon else None,
+        lexicon=read_lexicon(lexicon, encoding, known_tags(sentences)) if lexicon else None,
         watch=lambda text, iteration, objective: say(
             f"{text}, after {iteration} iterations: log-likelihood + log prior {objective:,.1f}", quiet
         ),
@@ -100,3 +100,7 @@ def command(
 
 def read_untagged(path: str, encoding: str) -> list[Sentence]:
     return list(read_sentences(Lines(path, encoding), format_of(path), tagged=False))
+
+
+def known_tags(sentences: list[Sentence]) -> set[str]:
+    return {tag for sentence in sentences for tag in sentence.tags or ()}
