@@ -60,7 +60,7 @@ class Steps:
         v[place + 1] = tags
         token[place + 1] = np.arange(len(tags))
         u[1:] = v[:-1]
-        u[begins] = u[(begins + 1)] = K
+        u[begins] = K
         return cls(K, u, v, w, token)
 
     @property

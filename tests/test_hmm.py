@@ -180,7 +180,7 @@ def test_letters_tell_alike_what_is_alike():
 
 
 def test_many_words_at_once_are_the_same_as_one_by_one():
-    words = ["", "Oxen", "3rd", "日本", "a" * 50, "-", "", "U.S.", "\nThe", "É-1"]
+    words = ["", "hen", "hen", "12", "3", "Oxen", "3rd", "日本", "a" * 50, "-", "", "U.S.", "\nThe", "É-1"]
     letters = Letters(words)
     for i, word in enumerate(words):
         endings, shape, case = pieces(word)
@@ -237,9 +237,11 @@ def test_transitions_sum_to_one_for_every_context(order, dense, monkeypatch):
 
 def test_words_given_two_tags_share_what_they_share_given_one():
     """The frequent words of a tag and all others together have probability 1, whatever tag comes before."""
-    model = fitted(TEXT * 20)
+    model = fitted([*TEXT * 20, ("the owl sings", "D N V"), ("3 emus", "C N"), ("a newt", "D N"), ("eels swim", "N V")])
     near, K = model.neighbours_, len(model.classes_)
     assert len(near.entries) > 5
+    pairs = np.arange((K + 1) ** 2)
+    np.testing.assert_allclose(near.arrivals(pairs, np.zeros(len(pairs)), pairs * 0 - 2), np.log(near.other_share))
     for u, v in product(range(K + 1), range(K)):
         own = np.flatnonzero(near.entries % K == v)
         words = [model.lexicon_.words[int(e) // K] for e in near.entries[own]]

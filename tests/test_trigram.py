@@ -113,6 +113,7 @@ def test_candidates_are_all_that_is_considered_but_a_constraint_can_bring_in_oth
     allowed = np.array([[False, False, True], [True, True, True]])
     assert few.restrict(allowed).best()[0].tolist() == [2, 2]
     assert few.restrict(allowed).best()[1][0] == pytest.approx(np.log(0.1 * 0.4))
+    assert few.restrict(allowed).restrict(np.ones((2, 3), bool)).best()[0].tolist() == [2, 2]
     twice = few.restrict(allowed).restrict(~allowed)
     assert twice.best()[1][0] == -np.inf and twice.log_z()[0] == -np.inf and twice.n_best(3) == [[]]
 
