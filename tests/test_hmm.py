@@ -1,5 +1,6 @@
 """The HMM: probabilities that are probabilities, and parameters that come back from sampled text."""
 
+from collections import Counter
 from itertools import product
 
 import numpy as np
@@ -252,6 +253,51 @@ def test_words_given_two_tags_share_what_they_share_given_one():
         # base and others add up to about 1, the rest is counted exactly
         share = near.before_rest[u * (K + 1) + v]
         assert total - share * (base.sum() + near.others[v]) == pytest.approx(1 - share, abs=1e-12)
+
+
+def test_the_lattice_of_a_model_equals_its_formulas_path_by_path():
+    """Counts of neighbours are made again here, in plain Python; all paths over the candidates are added up."""
+    text = [*TEXT * 20, ("the owl sings", "D N V"), ("dogs dog dogs", "N V N"), ("3 emus", "C N")] * 2
+    model = fitted(text)
+    names, near = [*model.classes_, "#"], model.neighbours_
+    K, (kappa, kappa_after) = len(model.classes_), near.kappas
+    seen, before, after, pairs = Counter(), Counter(), Counter(), Counter()
+    for words, tags in text:
+        seen.update(words.split())
+        chain = ["#", *tags.split(), "#"]
+        for i, x in enumerate(words.split(), 1):
+            before[chain[i - 1], chain[i], x] += 1
+            after[chain[i], x, chain[i + 1]] += 1
+            pairs[chain[i - 1], chain[i]] += 1
+    often = {x for x, count in seen.items() if count > 10}
+    assert "owl" not in often and "dogs" in often
+
+    def word(u, v, x):
+        P = np.exp(model.word_scores([x])[0, names.index(v)])
+        if x in often:
+            return (before[u, v, x] + kappa * P) / (pairs[u, v] + kappa)
+        rest = pairs[u, v] - sum(count for (a, b, y), count in before.items() if (a, b) == (u, v) and y in often)
+        return P * (rest / near.others[names.index(v)] + kappa) / (pairs[u, v] + kappa)
+
+    def step(u, v, w, x):
+        numbers = [names.index(tag) for tag in (u, v, w)]
+        P = model.transitions_.probabilities(np.array([numbers[0] * (K + 1) + numbers[1]]), np.array([numbers[2]]))[0]
+        total = sum(count for (a, y, _), count in after.items() if (a, y) == (v, x))
+        return (after[v, x, w] + kappa_after * P) / (total + kappa_after) if x in often and total else P
+
+    for words in (["the", "owl", "dog"], ["dogs", "dog", "emus"], ["dogs"]):
+        trellis = next(model.lattices([words]))[1].trellis
+        bounds = np.append(trellis.nodes, len(trellis.tags))
+        choices = [[names[k] for k in trellis.tags[bounds[t] : bounds[t + 1]]] for t in range(len(words))]
+        every = []
+        for path in product(*choices):
+            tags, xs = ["#", "#", *path, "#"], [None, *words]
+            P = np.prod([step(*tags[i : i + 3], xs[i]) for i in range(len(words) + 1)])
+            every.append(P * np.prod([word(*tags[i + 1 : i + 3], x) for i, x in enumerate(words)]))
+        found = next(model.lattices([words]))[1]
+        assert len(every) > 1 or len(words) == 1
+        assert found.best()[1][0] == pytest.approx(np.log(max(every)), abs=1e-9)
+        assert found.log_z()[0] == pytest.approx(np.log(sum(every)), abs=1e-9)
 
 
 def test_frequent_words_know_their_neighbours():
