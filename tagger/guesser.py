@@ -246,22 +246,23 @@ def pool_weights(opinions: np.ndarray, gold: np.ndarray) -> np.ndarray:
     a = usual.copy()
     flat = opinions.reshape(len(a), -1)
 
-    def objective(a: np.ndarray) -> float:
-        P = np.maximum(pooled(a, opinions), np.finfo(float).tiny)
-        return float((gold * np.log(P)).sum()) - float((a - usual) @ (a - usual)) / 2
+    def objective(a: np.ndarray, P: np.ndarray) -> float:
+        fit = float((gold * np.log(np.maximum(P, np.finfo(float).tiny))).sum())
+        return fit - float((a - usual) @ (a - usual)) / 2
 
-    now = objective(a)
+    P = pooled(a, opinions)
+    now = objective(a, P)
     for _ in range(NEWTON_STEPS):
-        P = pooled(a, opinions)
         weighted = P * opinions
         mean = weighted.sum(axis=2)  # (1 + witnesses, words)
         gradient = flat @ (gold - P).ravel() - (a - usual)
         hessian = weighted.reshape(len(a), -1) @ flat.T - mean @ mean.T + np.eye(len(a))
         step = np.linalg.solve(hessian, gradient)
-        while objective(a + step) < now and np.abs(step).max() > ENOUGH:
-            step /= 2
-        before, now = now, objective(a + step)
-        a = a + step
+        before, now = now, -np.inf
+        while now < before and np.abs(step).max() > ENOUGH:
+            P = pooled(a + step, opinions)
+            now = objective(a + step, P)
+            a, step = (a + step, step) if now >= before else (a, step / 2)
         if now - before < ENOUGH * len(gold):
             break
     return a
