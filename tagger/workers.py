@@ -92,12 +92,13 @@ class Pool:
         return answer
 
     def close(self) -> None:
-        """All workers end: those that wait for a block by themselves, others are stopped."""
+        """All workers end: if every one waits for a block, by themselves, else they are stopped."""
+        if len(self.idle) < len(self.processes):
+            for process in self.processes:
+                process.terminate()
         for worker in self.idle:
             worker.close()
         for process in self.processes:
-            if self.busy:
-                process.terminate()
             process.join()
 
 

@@ -1,6 +1,7 @@
 """The contract: what every model does, in one table. A new model joins with one line."""
 
 import copy
+import multiprocessing
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -102,6 +103,18 @@ def test_several_threads_may_share_it(model):
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda _: model.predict(WORDS + STRANGE), range(16)))
     assert all(result == results[0] for result in results)
+
+
+def alike(given):
+    """Must live here, so that a spawned process finds it."""
+    model, sentences = given
+    return model.predict(sentences)
+
+
+@pytest.mark.parametrize("method", sorted({"fork", "spawn"}.intersection(multiprocessing.get_all_start_methods())))
+def test_it_works_in_another_process(model, method):
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        assert pool.map(alike, [(model, WORDS + STRANGE)]) == [model.predict(WORDS + STRANGE)]
 
 
 def test_settings_follow_scikit_learn(model):

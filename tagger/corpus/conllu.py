@@ -17,6 +17,7 @@ from tagger.files import Lines
 from tagger.sentence import ANY, Sentence
 
 COLUMNS = {"upos": 3, "xpos": 4}
+MISC = 9
 ID = re.compile(r"[0-9]+")
 FORBIDDEN = "\t\n\r"
 SKIPPED = re.compile(r"[0-9]+[-.][0-9]+")
@@ -65,15 +66,23 @@ def row(line: str) -> list[str] | None:
 def write(sentence: Sentence, column: str) -> str:
     layout = sentence.lines_of("conllu") or fresh(sentence)
     lines = []
-    tags = iter(sentence.tags or ())
+    tags, sure = iter(sentence.tags or ()), iter(sentence.probabilities or ())
     for line in layout:
         cells = row(line)
         if cells is not None and sentence.tags is not None:
             tag = next(tags)
             cells[COLUMNS[column]] = checked("" if tag == "_" else tag, FORBIDDEN)
+            if sentence.probabilities is not None:
+                cells[MISC] = noted(cells[MISC], next(sure))
             line = "\t".join(cells)
         lines.append(line + "\n")
     return "".join(lines) + "\n"
+
+
+def noted(misc: str, probability: float) -> str:
+    """The last column with a probability among its attributes, in the place of an older one."""
+    others = [note for note in misc.split("|") if note not in ("", "_") and not note.startswith("prob=")]
+    return "|".join([*others, f"prob={probability:.4f}"])
 
 
 def fresh(sentence: Sentence) -> list[str]:

@@ -1,0 +1,222 @@
+"""`tagger tag` beyond one best tag per word: n best, probabilities, constraints, several processes, long sentences."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tagger import CRFTagger, HMMTagger, load_model, read_corpus, save_model
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+SENTENCE = "The dog barks .\n"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def models(tmp_path_factory):
+    """The folder with both models; `model.npz` is the CRF."""
+    folder = tmp_path_factory.mktemp("models")
+    sentences = read_corpus(DATA / "english-train.txt")
+    save_model(CRFTagger(max_iterations=30).fit(sentences), folder / "model.npz")
+    save_model(HMMTagger().fit(sentences), folder / "hmm.npz")
+    return folder
+
+
+def start(folder, *options, **settings):
+    command = [sys.executable, "-m", "tagger", "tag", *map(str, options)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=folder, **(pipes | settings))
+
+
+def tag(folder, *options, text=SENTENCE):
+    """What is written on standard output and standard error; the program must succeed."""
+    process = start(folder, *options)
+    out, err = process.communicate(text.encode(), timeout=100)
+    assert process.returncode == 0, err.decode()
+    return out.decode(), err.decode()
+
+
+def refused(folder, *options, text=SENTENCE):
+    process = start(folder, *options)
+    out, err = process.communicate(text.encode(), timeout=60)
+    assert process.returncode in (1, 2) and b"Traceback" not in err
+    return process.returncode, out.decode(), err.decode()
+
+
+@pytest.mark.parametrize("model", ["model.npz", "hmm.npz"])
+def test_n_best_lines_have_rank_probability_and_sentence(models, model):
+    out, _ = tag(models, "-m", model, "--nbest", 3, text="Time flies\n\nHello\n")
+    first, empty, second, rest = out.split("\n\n")
+    rows = [line.split("\t") for line in first.split("\n")]
+    assert [rank for rank, _, _ in rows] == ["1", "2", "3"]
+    chances = [float(p) for _, p, _ in rows]
+    assert chances == sorted(chances, reverse=True) and sum(chances) <= 1.0001
+    assert len({text for _, _, text in rows}) == 3
+    assert rows[0][2] == tag(models, "-m", model, text="Time flies\n")[0].strip()
+    assert empty == "1\t1\t" and second.startswith("1\t") and rest == ""
+
+
+def test_fewer_taggings_than_asked_for_are_all_there_are(models):
+    K = len(load_model(models / "model.npz").classes_)
+    out, _ = tag(models, "--nbest", 1000, text="Hello\n")
+    assert out.count("\n") == K + 1
+    assert sum(float(line.split("\t")[1]) for line in out.split("\n")[:K]) == pytest.approx(1, abs=1e-3)
+
+
+def test_probabilities_have_a_place_in_three_formats(models):
+    tsv, _ = tag(models, "--probabilities", "--output-format", "tsv")
+    rows = [line.split("\t") for line in tsv.splitlines() if line]
+    assert [len(row) for row in rows] == [3] * 4 and all(0 < float(row[2]) <= 1 for row in rows)
+    found = json.loads(tag(models, "--probabilities", "--output-format", "jsonl", "--nbest", 2)[0])
+    assert found["probabilities"] == [float(row[2]) for row in rows]
+    assert found["nbest"][0]["tags"] == found["tags"] == [row[1] for row in rows]
+    assert found["nbest"][0]["probability"] > found["nbest"][1]["probability"]
+    old = "1\tThe\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No|prob=0.1\n\n"
+    out, _ = tag(models, "--probabilities", "--input-format", "conllu", text=old)
+    misc = out.split("\n")[0].split("\t")[9]
+    assert misc.startswith("SpaceAfter=No|prob=0.") and misc.count("prob") == 1
+
+
+@pytest.mark.parametrize("options", [("--probabilities",), ("--nbest", "2", "--output-format", "tsv")])
+def test_a_format_without_the_place_is_wrong_usage(models, options):
+    code, out, err = refused(models, *options)
+    assert code == 2 and out == "" and "has no place for" in err and "jsonl" in err
+
+
+def test_doubtful_tags_are_question_marks(models):
+    assert tag(models, "--min-probability", 1)[0].count("/?") >= 2
+    assert "/?" not in tag(models, "--min-probability", 0.0001)[0]
+
+
+def test_given_tags_are_kept_and_the_rest_decided_around_them(models):
+    text = "The/DT dog barks/NNS|VB and/or/? //XYZ / ./?\n"
+    for model in ("model.npz", "hmm.npz"):
+        out, _ = tag(models, "-m", model, "--keep-tags", text="the dog/VB barks/NNS|VB and/or/CC / ./?\n")
+        tokens = out.split()
+        assert tokens[1] == "dog/VB" and tokens[2] in ("barks/NNS", "barks/VB") and tokens[3] == "and/or/CC"
+        assert tokens[4].startswith("//") and len(tokens) == 6
+    code, _, err = refused(models, "--keep-tags", text=f"fine .\n{text}")
+    assert code == 1 and "stdin:2:" in err and "'//XYZ'" in err
+
+
+def test_a_tail_that_is_no_tag_is_an_error_with_place_and_advice(models):
+    code, out, err = refused(models, "--keep-tags", text="The/DT dog\nthis and/or that\n")
+    assert code == 1 and out == "The/DT dog/NN\n" and err.startswith("tagger: stdin:2: 'and/or'") and "and/or/?" in err
+
+
+SOME_TAGS = {
+    "tsv": "The\tDT\ndog\nbarks\t?\n\n",
+    "lines": "The/DT\ndog\nbarks/?\n\n",
+    "jsonl": '{"words": ["The", "dog"], "tags": ["DT", null]}\n{"words": ["The", "dog", "barks"]}\n',
+    "conllu": "1\tThe\t_\tDT" + 6 * "\t_" + "\n2\tdog" + 8 * "\t_" + "\n\n",
+}
+
+
+@pytest.mark.parametrize("name, text", SOME_TAGS.items())
+def test_every_format_can_bring_some_tags(models, name, text):
+    out, _ = tag(models, "--keep-tags", "--input-format", name, text=text)
+    assert "DT" in out and "?" not in out
+
+
+def test_a_lexicon_restricts_its_words(models, tmp_path):
+    path = tmp_path / "lexicon.tsv"
+    path.write_text("dog\tVB JJ\nbarks\tNNS\n")
+    for model in ("model.npz", "hmm.npz"):
+        tokens = tag(models, "-m", model, "--lexicon", path)[0].split()
+        assert tokens[1] in ("dog/VB", "dog/JJ") and tokens[2] == "barks/NNS"
+    code, _, err = refused(models, "--lexicon", path, "--keep-tags", text="a dog/NN\n")
+    assert code == 1 and "stdin:1: 'dog/NN': the lexicon does not allow" in err
+    path.write_text("dog\tNN\ncat\tXYZ\n")
+    code, _, err = refused(models, "--lexicon", path)
+    assert code == 1 and "lexicon.tsv:2:" in err and "'XYZ'" in err
+
+
+def large_text(sentences=9000):
+    """Some blocks of different sentences."""
+    return "".join(f"word{i} {'very ' * (i % 13)}good .\n" + "\n" * (i % 50 == 0) for i in range(sentences))
+
+
+def test_any_number_of_jobs_writes_the_same(models, tmp_path):
+    text = large_text()
+    one, _ = tag(models, "--jobs", 1, text=text)
+    assert one == tag(models, "--jobs", 3, text=text)[0]
+    lines = text.splitlines(keepends=True)
+    (tmp_path / "a.txt").write_text("".join(lines[:5000]))
+    (tmp_path / "b.txt").write_text("".join(lines[5000:]))
+    assert one == tag(models, "--jobs", 2, tmp_path / "a.txt", tmp_path / "b.txt")[0]
+
+
+def test_a_bad_byte_far_into_the_text_loses_no_line_before_it(models, tmp_path):
+    path = tmp_path / "bad.txt"
+    path.write_bytes(large_text().encode() + b"caf\xe9 .\n" + b"more .\n")
+    lines = large_text().count("\n")
+    code, out, err = refused(models, path, "--jobs", 2)
+    assert code == 1 and f"bad.txt:{lines + 1}:" in err and out.count("\n") == lines
+
+
+def workers_of(process):
+    with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:  # noqa: PTH123
+        return [int(pid) for pid in file.read().split()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds children in /proc")
+@pytest.mark.parametrize("number, code", [(signal.SIGKILL, 1), (signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_when_a_worker_dies_or_a_signal_comes_it_is_said_and_nothing_is_left(models, tmp_path, number, code):
+    """SIGKILL goes to a worker, the others to the program; the output is not touched."""
+    path = tmp_path / "large.txt"
+    path.write_text(large_text(200_000))
+    out = tmp_path / "out.txt"
+    out.write_text("old")
+    process = start(models, path, "-o", out, "--jobs", 2)
+    deadline = time.monotonic() + 60
+    while len(workers_of(process)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    children = workers_of(process)
+    assert len(children) == 2
+    os.kill(children[1] if number == signal.SIGKILL else process.pid, number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == code and err.count(b"\n") == 1, err
+    assert number != signal.SIGKILL or b"a worker process died" in err
+    assert not any(Path(f"/proc/{child}").exists() for child in children)
+    assert out.read_text() == "old" and sorted(p.name for p in tmp_path.iterdir()) == ["large.txt", "out.txt"]
+
+
+def test_a_closed_pipe_ends_quietly_with_several_jobs(models, tmp_path):
+    path = tmp_path / "large.txt"
+    path.write_text(large_text(60_000))
+    process = start(models, path, "--jobs", 2)
+    with process:
+        assert process.stdout.readline().startswith(b"word0/")
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+def test_typed_lines_are_answered_at_once_whatever_the_jobs(models):
+    with start(models, "--jobs", 4) as process:
+        for i in range(5):
+            process.stdin.write(f"line {i} .\n".encode())
+            process.stdin.flush()
+            assert select.select([process.stdout], [], [], 30)[0]
+            assert f" {i}/".encode() in process.stdout.readline()
+        process.stdin.close()
+    assert process.returncode == 0
+
+
+def test_a_sentence_of_a_hundred_thousand_tokens(models):
+    text = "the dog barks and " * 25_000
+    out, _ = tag(models, "--jobs", 1, text=text + "\n")
+    assert out.count(" ") == 99_999 and out.endswith("\n")
+    assert out.startswith("the/DT dog/NN")
+
+
+def test_untokenised_text_is_hinted_at_once(models):
+    _, err = tag(models, text="Hello world.\nWell, yes!\nMr. Smith works at Acme Inc.\n")
+    assert err.count("hint:") == 1 and "'world.'" in err
+    assert tag(models, text="Mr. Smith works at Acme Inc. , e.g. here : 3.5 o'clock .\n")[1] == ""
+    assert tag(models, "-q", text="Hello world.\n")[1] == ""
