@@ -90,7 +90,14 @@ def test_inspect_shows_an_hmm(say):
     say("train-hmm", TRAIN, "-q")
     code, out, err = say("inspect")
     assert code == 0 and err == ""
-    for part in ("order          2", "# tags", "λ3 of the two tags before", "# likeliest tags after two", "-ing", "NN "):
+    for part in (
+        "order          2",
+        "# tags",
+        "λ3 of the two tags before",
+        "# likeliest tags after two",
+        "-ing",
+        "NN ",
+    ):
         assert part in out, part
     lambdas = [float(number) for number in re.findall(r"λ[123] of .*? (\d\.\d+)\n", out)]
     assert len(lambdas) == 3 and sum(lambdas) == pytest.approx(1.0, abs=0.002)
