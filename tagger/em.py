@@ -62,7 +62,7 @@ class Teacher:
         windows = Windows.of(text.sentences, 0)
         self.strings, self.ids = windows.words, windows.at(0)
         known = candidates(self.strings)
-        self.numbers, self.candidates = known["words"], known["candidates"]
+        self.numbers, self.candidates, self.places = known["words"], known["candidates"], known["places"]
         self.counted = np.exp(known["scores"])  # (V, K) P(x | v) as the first model has it
         self.apart = (
             text.allowed is None
@@ -108,7 +108,7 @@ class Teacher:
             pack = Pack.of(lengths[group])
             tokens = np.repeat(begins[group], lengths[group]) + ranges(lengths[group])
             lines = self.ids[tokens[pack.tokens]]
-            lattice = TrigramLattice(pack, neighbours, lines, self.numbers, scores, self.candidates)
+            lattice = TrigramLattice(pack, neighbours, lines, self.numbers, scores, self.candidates, self.places)
             if self.text.allowed is not None:
                 lattice = lattice.restrict(np.concatenate([self.text.allowed[i] for i in group.tolist()]))
             observe(lattice.trellis, lines, self.text.weight, neighbours, found)

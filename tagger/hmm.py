@@ -221,17 +221,19 @@ class HMMTagger(Tagger):
             pack = Pack.of([len(words) for words in sentences])
             windows = Windows.of(sentences, 0, pack.tokens)
             lines = cache.find(windows.words)[windows.at(0)]
-            known = cache.arrays
-            return TrigramLattice(pack, self.neighbours_, lines, known["words"], known["scores"], known["candidates"])
+            known = (cache.arrays[name] for name in ("words", "scores", "candidates", "places"))
+            return TrigramLattice(pack, self.neighbours_, lines, *known)
 
         return score
 
     def candidates(self, words: Sequence[str]) -> dict[str, np.ndarray]:
-        """For each word its number, its scores and its candidates, best first."""
+        """For each word its number, its scores, its candidates, best first, and what is known of it with those."""
         scores, ids = self.words_(words)
         likely = scores + np.log(self.words_.prior)  # P(t | w), but for a factor
         likely[likely < likely.max(axis=1, keepdims=True) + np.log(SLIGHT)] = -np.inf
-        return {"words": ids, "scores": scores, "candidates": best_tags(likely, CANDIDATES)}
+        tags = best_tags(likely, CANDIDATES)
+        places = self.neighbours_.places(np.repeat(ids, tags.shape[1]), np.maximum(tags, 0).ravel())
+        return {"words": ids, "scores": scores, "candidates": tags, "places": places.reshape(tags.shape)}
 
     def marked(self, sentences: list[Words]) -> list[Words]:
         """Sentences whose first word is capitalised and unknown begin with that word under a mark."""

@@ -68,16 +68,11 @@ class Trellis:
     tags: np.ndarray  # (nodes,) by row
     widths: np.ndarray  # (N,) nodes of each row
     emissions: np.ndarray  # (nodes,)
-    words: np.ndarray  # (N,) as the model numbers them
+    places: np.ndarray  # (nodes,) what the model knows of each word with that tag
 
     @property
     def K(self) -> int:
         return self.model.K
-
-    @cached_property
-    def places(self) -> np.ndarray:
-        """(nodes,) what the model knows of each word with that tag."""
-        return self.model.places(self.words[self.rows], self.tags)
 
     @cached_property
     def first(self) -> int:

@@ -208,25 +208,27 @@ class TrigramLattice:
     words: np.ndarray  # (lines,) as the model numbers them
     scores: np.ndarray  # (lines, K)
     candidates: np.ndarray  # (lines, C)
+    places: np.ndarray  # (lines, C) what the model knows of each word with each candidate
     allowed: np.ndarray | None = None  # (N, K) by row; None: everything
 
     @cached_property
     def trellis(self) -> Trellis:
         C, K = self.candidates.shape[1], self.scores.shape[1]
         tags = self.candidates[self.lines]  # (N, C)
+        free = np.ones(len(tags), bool) if self.allowed is None else np.asarray(self.allowed.all(axis=1))
         if self.allowed is not None:
-            narrowed = np.flatnonzero(~self.allowed.all(axis=1))
-            scores = np.where(self.allowed[narrowed], self.scores[self.lines[narrowed]], -np.inf)
-            tags[narrowed] = -1
-            tags[narrowed, : min(C, K)] = best_tags(scores, C)
+            scores = np.where(self.allowed[~free], self.scores[self.lines[~free]], -np.inf)
+            tags[~free] = -1
+            tags[~free, : min(C, K)] = best_tags(scores, C)
         tags[tags[:, 0] < 0, 0] = 0  # a token that allows nothing has one impossible node
         row, place = np.nonzero(tags >= 0)
-        tag = tags[row, place].astype(np.int64)
-        emissions = self.scores[self.lines[row], tag]
+        tag, line = tags[row, place].astype(np.int64), self.lines[row]
+        emissions, places = self.scores[line, tag], self.places[line, place]
         if self.allowed is not None:
             emissions = np.where(self.allowed[row, tag], emissions, -np.inf)
-        widths = np.bincount(row, minlength=len(tags))
-        return Trellis(self.pack, self.model, tag, widths, emissions, self.words[self.lines])
+            bound = np.flatnonzero(~free[row])
+            places[bound] = self.model.places(self.words[line[bound]], tag[bound])
+        return Trellis(self.pack, self.model, tag, np.bincount(row, minlength=len(tags)), emissions, places)
 
     def best(self) -> tuple[np.ndarray, np.ndarray]:
         tags, scores = best(self.trellis)

@@ -298,6 +298,9 @@ def test_the_lattice_of_a_model_equals_its_formulas_path_by_path():
         assert len(every) > 1 or len(words) == 1
         assert found.best()[1][0] == pytest.approx(np.log(max(every)), abs=1e-9)
         assert found.log_z()[0] == pytest.approx(np.log(sum(every)), abs=1e-9)
+        for path, P in zip(product(*choices), every, strict=True):
+            told = np.array([[name == tag for name in model.classes_] for tag in path])
+            assert found.restrict(told).best()[1][0] == pytest.approx(np.log(P), abs=1e-9)
 
 
 def test_frequent_words_know_their_neighbours():

@@ -32,7 +32,8 @@ def lattice(table, sentences):
     K = len(table) - 1
     pack = Pack.of([len(sentence) for sentence in sentences])
     scores = np.array([row for sentence in sentences for row in sentence], float).reshape(-1, K)
-    return TrigramLattice(pack, Plain(table), pack.tokens, np.arange(len(scores)), scores, best_tags(scores, K))
+    tags = best_tags(scores, K)
+    return TrigramLattice(pack, Plain(table), pack.tokens, np.arange(len(scores)), scores, tags, np.full_like(tags, -1))
 
 
 @st.composite
@@ -107,7 +108,8 @@ def test_candidates_are_all_that_is_considered_but_a_constraint_can_bring_in_oth
     table = np.zeros((4, 4, 4))
     E = np.log([[0.6, 0.3, 0.1], [0.5, 0.1, 0.4]])
     pack = Pack.of([2])
-    few = TrigramLattice(pack, Plain(table), pack.tokens, np.arange(2), E, np.array([[0, 1], [2, -1]]))
+    tags = np.array([[0, 1], [2, -1]])
+    few = TrigramLattice(pack, Plain(table), pack.tokens, np.arange(2), E, tags, np.full_like(tags, -1))
     assert few.best()[0].tolist() == [0, 2]
     np.testing.assert_allclose(few.marginals(), [[2 / 3, 1 / 3, 0], [0, 0, 1]])
     allowed = np.array([[False, False, True], [True, True, True]])
