@@ -24,7 +24,7 @@ from tagger.features import Features, learn_features
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
-from tagger.model import Scorer, Tagger, Words, tagged, training_data, training_sentences
+from tagger.model import Scorer, Tagger, Words, tag_numbers, tagged, training_sentences
 from tagger.overlap import marks
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, among, read_choices
@@ -166,7 +166,7 @@ class CRFTagger(Tagger):
         if self.partial:
             names, tags, choices = read_choices(sentences)
         else:
-            _, names, tags = training_data(sentences, None)
+            names, tags = tag_numbers(sentences)
             choices = Choices.none(len(names))
         self.classes_ = sorted({*names, *init.classes_}) if init else names
         if init:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +27,19 @@ from tagger.sentence import Sentence
 Words = Sequence[str]
 Scorer = Callable[[list[Words]], Lattice]
 Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags allowed at their tokens (N, K)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table with a title, for a reader."""
+
+    title: str
+    rows: list[list[str]]
+    head: list[str] | None = None
+
+
+def number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 class Tagger(ABC):
@@ -54,6 +69,23 @@ class Tagger(ABC):
     @abstractmethod
     def restore(self, archive: Archive) -> None:
         """Take back what `arrays` gave; settings and `classes_` are there already."""
+
+    def story(self) -> list[Section]:
+        """What a person may want to know of the learned: titles and rows of text, as `tagger inspect` prints them."""
+        settings = Section("settings", [[name, str(value)] for name, value in self.stored_settings().items()])
+        summary = Section("training", [[name, number(value)] for name, value in self.summary_.items()])
+        rows = self.lexicon_.rows
+        counts = np.bincount(rows.tags, weights=self.lexicon_.counts, minlength=len(self.classes_))
+        words = np.bincount(rows.tags, minlength=len(self.classes_))
+        order = np.argsort(-counts, kind="stable").tolist()
+        tags = [[self.classes_[k], number(int(counts[k])), number(int(words[k]))] for k in order]
+        sizes = [
+            ["kind", self.kind],
+            ["tags", number(len(self.classes_))],
+            ["words", number(len(self.lexicon_.words))],
+            ["ambiguous words", number(int((rows.widths > 1).sum()))],
+        ]
+        return [Section("model", sizes), settings, summary, Section("tags", tags, ["tag", "tokens", "words"])]
 
     def describe(self) -> dict[str, Any]:
         """What else of the learned the model file tells in words."""
@@ -155,14 +187,14 @@ def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> l
     sentences = [sentence for sentence in tagged(X, y) if len(sentence)]
     if not sentences:
         raise TrainingError("no sentence to learn from: the corpus is empty")
-    if any(not tag for sentence in sentences for tag in sentence.tags or ()):
+    if any("" in (sentence.tags or ()) for sentence in sentences):
         raise TrainingError("a token has an empty tag")
     return sentences
 
 
-def training_data(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> tuple[list[Sentence], list[str], np.ndarray]:
-    """The sentences to learn from, the tag set, and all tags as numbers (N,)."""
-    sentences = training_sentences(X, y)
-    names = sorted({tag for sentence in sentences for tag in sentence.tags or ()})
+def tag_numbers(sentences: Sequence[Sentence]) -> tuple[list[str], np.ndarray]:
+    """The tag set, and all tags as numbers (N,)."""
+    written = list(chain.from_iterable(sentence.tags or () for sentence in sentences))
+    names = sorted(set(written))
     numbers = {name: k for k, name in enumerate(names)}
-    return sentences, names, np.array([numbers[tag] for sentence in sentences for tag in sentence.tags or ()])
+    return names, np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))

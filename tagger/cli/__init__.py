@@ -24,6 +24,7 @@ COMMANDS = {
     "tag": "tag",
     "eval": "evaluate",
     "features": "features",
+    "inspect": "inspect",
     "convert": "convert",
     "split": "split",
     "completion": "completion",
