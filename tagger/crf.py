@@ -24,7 +24,7 @@ from tagger.features import Features, learn_features
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
-from tagger.model import Scorer, Tagger, Words, tag_numbers, tagged, training_sentences
+from tagger.model import Scorer, Tagger, Terms, Words, tag_numbers, tagged, training_sentences
 from tagger.overlap import marks
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, among, read_choices
@@ -243,6 +243,30 @@ class CRFTagger(Tagger):
             return ChainLattice(chain, step)
 
         return score
+
+    def anatomy(self, words: Words) -> Terms:
+        present, rows, names = self.features_.present(words), self.features_.rows, self.classes_
+
+        def weight(feature: int, k: int) -> float:
+            begin, end = rows.bounds[feature : feature + 2]
+            place = begin + int(np.searchsorted(rows.tags[begin:end], k))
+            return float(self.weights_[place]) if place < end and rows.tags[place] == k else 0.0
+
+        def terms(path: Sequence[int], t: int) -> dict[str, float]:
+            k = path[t]
+            found = {text: weight(feature, k) for text, feature in present[t]}
+            before, after = path[t - 1] if t else None, path[t + 1] if t + 1 < len(path) else None
+            if before is None:
+                found["start of sentence"] = float(self.start_[k])
+            else:
+                found[f"previous tag {names[before]}"] = float(self.transitions_[before, k])
+            if after is None:
+                found["end of sentence"] = float(self.end_[k])
+            else:
+                found[f"next tag {names[after]}"] = float(self.transitions_[k, after])
+            return found
+
+        return terms
 
     def arrays(self) -> Arrays:
         own = {

@@ -22,7 +22,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays, narrow
 from tagger.errors import TemplateError
 from tagger.rows import Rows
-from tagger.template import Template, margin, parts_of, values_of
+from tagger.template import Template, filled, margin, parts_of, values_of
 from tagger.vocab import StringTable, Vocabulary, encode
 from tagger.windows import MARKS, Windows
 
@@ -67,6 +67,17 @@ class Features:
             return np.full(len(keys), -1)
         place = np.minimum(np.searchsorted(own, keys), len(own) - 1)
         return np.where(own[place] == keys, self.bases[t] + place, -1)
+
+    def present(self, words: Sequence[str]) -> list[list[tuple[str, int]]]:
+        """For each token of a sentence, its features as text and number."""
+        windows = Windows.of([words], self.margin)
+        values = self.values(windows.words)
+        keys = [token_keys(template, values, windows, self.radix) for template in self.templates]
+        ids = np.array([self.ids(t, key) for t, key in enumerate(keys)])  # (templates, T)
+        return [
+            [(text, feature) for text, feature in zip(texts, column, strict=True) if text is not None and feature >= 0]
+            for texts, column in zip(filled(words, self.templates), ids.T.tolist(), strict=True)
+        ]
 
     def restricted(self, keep: np.ndarray) -> Features:
         """Only the parameters that are True in `keep` (P,), the features that have any, and the strings those need."""

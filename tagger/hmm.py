@@ -21,7 +21,7 @@ from tagger.em import Teacher, Text, Watch
 from tagger.inspection import hmm_story
 from tagger.lattice import ChainLattice, Lattice
 from tagger.lexicon import Lexicon
-from tagger.model import Scorer, Section, Tagger, Words, tag_numbers, training_sentences, words_of
+from tagger.model import Scorer, Section, Tagger, Terms, Words, tag_numbers, training_sentences, words_of
 from tagger.neighbours import Neighbours
 from tagger.overlap import marks
 from tagger.pack import Pack
@@ -245,6 +245,31 @@ class HMMTagger(Tagger):
             words if first == new else [new, *words[1:]]
             for words, first, new in zip(sentences, firsts, marked, strict=True)
         ]
+
+    def anatomy(self, words: Words) -> Terms:
+        first, *_ = self.marked([words])
+        scores, ids = self.words_(first)
+        model = self.neighbours_ if self.order == 2 else Neighbours.none(self.transitions_)
+        K, T = len(self.classes_), len(words)
+        names = [*self.classes_, "end of sentence"]
+
+        def terms(path: Sequence[int], t: int) -> dict[str, float]:
+            """Emissions of this token and the next, which may look at this tag, too; steps to this tag and two more."""
+            marked = np.array([K, K, *path, K])  # the tag of token i is marked[i + 2]
+            pairs = marked[:-1] * (K + 1) + marked[1:]  # (u, v) with v the tag of token i at pairs[i + 1]
+            places = np.append(-1, model.places(ids, marked[2:-1]))  # of token i at places[i + 1]
+            found = {}
+            for i in range(t, min(t + 2, T)):
+                kind = "known word" if ids[i] >= 0 else "guess for unknown word"
+                name = f"{kind} {words[i]}" if i == t else f"next word {words[i]}"
+                own = slice(i + 1, i + 2)
+                found[name] = float(model.arrivals(pairs[own], scores[i, path[i] : path[i] + 1], places[own])[0])
+            for i in range(t, min(t + 3, T + 1)):
+                name = ("tags before", f"next tag {names[marked[t + 3]]}", "tag after the next")[i - t]
+                found[name] = float(model.onward(pairs[i : i + 1], marked[i + 2 : i + 3], places[i : i + 1])[0])
+            return found
+
+        return terms
 
     def story(self) -> list[Section]:
         return [*super().story(), *hmm_story(self.classes_, self.neighbours_, self.words_)]

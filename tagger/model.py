@@ -26,6 +26,7 @@ from tagger.sentence import Sentence
 
 Words = Sequence[str]
 Scorer = Callable[[list[Words]], Lattice]
+Terms = Callable[[Sequence[int], int], dict[str, float]]
 Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags allowed at their tokens (N, K)
 
 
@@ -61,6 +62,11 @@ class Tagger(ABC):
     @abstractmethod
     def scorer(self) -> Scorer:
         """A function from sentences to their lattice, for use by one thread."""
+
+    @abstractmethod
+    def anatomy(self, words: Words) -> Terms:
+        """A function of a path (T tags as numbers) and a token: the parts of the path's score that look at the token's
+        tag, by names that do not tell the tag."""
 
     @abstractmethod
     def arrays(self) -> Arrays:

@@ -23,6 +23,7 @@ COMMANDS = {
     "train-crf": "train_crf",
     "tag": "tag",
     "eval": "evaluate",
+    "explain": "explain",
     "features": "features",
     "inspect": "inspect",
     "convert": "convert",
