@@ -1,4 +1,4 @@
-"""What a CRF has learned, told to a person: how large its parts are, the strongest features of each tag, transitions."""
+"""What a CRF has learned, told to a person: how large its parts are, the strongest features of a tag, transitions."""
 
 from __future__ import annotations
 
