@@ -16,6 +16,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays, narrow_floats
 from tagger.chain import Chain
 from tagger.checkpoint import Checkpoint, fingerprint
+from tagger.classes import WordClasses
 from tagger.cores import available_cores
 from tagger.dominance import Dominance
 from tagger.emissions import Emissions
@@ -28,13 +29,14 @@ from tagger.model import Scorer, Tagger, Words, tagged, training_data, training_
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, among, read_choices
 from tagger.sentence import Sentence
-from tagger.template import margin, parse_templates, template_text
+from tagger.template import Template, check_classes, class_sizes, margin, parse_templates, shipped, template_text
 from tagger.trainer import Trainer, Watch
 from tagger.windows import Windows
 
 if TYPE_CHECKING:
     from tagger.likelihood import Corpus, Layout
 
+CLASSES = "classes"  # the shipped template with features of word classes
 LEVELS = 512  # of a stored weight's size
 
 
@@ -85,19 +87,21 @@ class CRFTagger(Tagger):
         watch: Watch = lambda progress: None,
         checkpoint: Checkpoint | None = None,
         init: CRFTagger | None = None,
+        classes: WordClasses | None = None,
     ) -> CRFTagger:
         """Learn from tagged sentences; of all weights tried, the best on a dev set are kept.
 
         `watch` is told of every iteration and may answer with a reason to stop. With a `checkpoint`, what has been
         reached is saved now and then; the file is removed when training completes. With `init`, training goes on from
-        that model: it keeps its template and all it knows, and the penalty is the distance from its weights.
+        that model: it keeps its template and all it knows, and the penalty is the distance from its weights. Word
+        `classes` are for templates that name them; a template that does not gets the shipped class features added.
         """
         from threadpoolctl import threadpool_limits
 
         self.check_settings()
         sentences = training_sentences(X, y)
         dev = None if X_dev is None else tagged(X_dev, y_dev)
-        corpus, layout = self.encode(sentences, init)
+        corpus, layout = self.encode(sentences, init, classes)
         self.check_dev(dev)
 
         def dev_score(weights: np.ndarray) -> float:
@@ -140,11 +144,13 @@ class CRFTagger(Tagger):
 
     def prints(self, sentences: list[Sentence], init: CRFTagger | None) -> dict[str, str]:
         """Fingerprints of what a checkpoint belongs to."""
+        classes = self.features_.classes
         return {
             "corpus": fingerprint((sentence.words, sentence.tags) for sentence in sentences),
             "template": fingerprint([self.template_, self.min_count]),
             "tag set": fingerprint(self.classes_),
             "penalty": fingerprint([self.l1, self.l2]),
+            "word classes": fingerprint(() if classes is None else map(np.ndarray.tobytes, classes.arrays().values())),
             "initial model": fingerprint([] if init is None else [init.weights_.tobytes(), init.template_]),
         }
 
@@ -155,7 +161,9 @@ class CRFTagger(Tagger):
             self.features_ = self.features_.restricted(keep)
             self.weights_ = self.weights_[keep]
 
-    def encode(self, sentences: list[Sentence], init: CRFTagger | None = None) -> tuple[Corpus, Layout]:
+    def encode(
+        self, sentences: list[Sentence], init: CRFTagger | None = None, classes: WordClasses | None = None
+    ) -> tuple[Corpus, Layout]:
         """The corpus as numbers, and where the weights live."""
         from tagger.likelihood import Corpus, Layout
 
@@ -168,17 +176,33 @@ class CRFTagger(Tagger):
         if init:
             tags, choices = among(self.classes_, names, tags, choices)
         K = len(self.classes_)
-        self.template_ = init.template_ if init else template_text(self.features)
-        templates = parse_templates(self.template_, self.features)
+        templates, classes = self.choose_template(init, classes)
         windows = Windows.of([sentence.words for sentence in sentences], margin(templates))
         lengths = np.array([len(sentence) for sentence in sentences])
         fixed = tags != OPEN
         self.lexicon_ = Lexicon.of(windows.words, windows.at(0)[fixed], tags[fixed], K)
         tokens, said = choices.events(tags)
         seen = Windows(windows.words, windows.places[tokens], windows.around)
-        self.features_, counts, values = learn_features(templates, seen, said, K, self.min_count)
+        self.features_, counts, values = learn_features(templates, seen, said, K, self.min_count, classes)
         corpus = Corpus(self.features_, values, windows, lengths, tags, choices, K)
         return self.go_on_from(init, corpus, counts) if init else (corpus, Layout(corpus, counts))
+
+    def choose_template(
+        self, init: CRFTagger | None, classes: WordClasses | None
+    ) -> tuple[list[Template], WordClasses | None]:
+        """What to look at, and the classes of words needed for that."""
+        if init:
+            if classes is not None:
+                raise TrainingError("a model to go on from brings its own word classes, or none: give no others")
+            self.template_, classes = init.template_, init.features_.classes
+            return parse_templates(self.template_, self.features), classes
+        self.template_ = template_text(self.features)
+        templates = parse_templates(self.template_, self.features)
+        if classes is not None and not class_sizes(templates):
+            self.template_ += shipped(CLASSES)
+            templates = parse_templates(self.template_, self.features)
+        check_classes(templates, classes, self.features)
+        return templates, classes and classes.restricted(class_sizes(templates))
 
     def go_on_from(self, init: CRFTagger, corpus: Corpus, counts: np.ndarray) -> tuple[Corpus, Layout]:
         """The same with the features, words and tags of an older model, whose weights are the centre of the penalty."""
@@ -188,7 +212,8 @@ class CRFTagger(Tagger):
         K = corpus.K
         place = np.searchsorted(self.classes_, init.classes_)  # of the old tags among the new
         rows, order = renumbered(init.features_.rows, place)
-        old = Features(init.features_.templates, init.features_.strings, init.features_.keys, rows)
+        known = init.features_
+        old = Features(known.templates, known.strings, known.keys, rows, known.classes)
         union = Union(old, corpus.features, K)
         lexicon_rows, lexicon_order = renumbered(init.lexicon_.rows, place)
         old_lexicon = Lexicon(init.lexicon_.words, lexicon_rows, init.lexicon_.counts[lexicon_order])

@@ -20,9 +20,10 @@ from functools import cached_property
 import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
+from tagger.classes import WordClasses
 from tagger.errors import TemplateError
 from tagger.rows import Rows
-from tagger.template import Template, margin, parts_of, values_of
+from tagger.template import Template, class_sizes, margin, parts_of, values_of
 from tagger.vocab import StringTable, Vocabulary, encode
 from tagger.windows import MARKS, Windows
 
@@ -33,11 +34,19 @@ class Features:
     Features are numbered through all templates; a feature's parameters are the entries of its row.
     """
 
-    def __init__(self, templates: list[Template], strings: StringTable, keys: list[np.ndarray], rows: Rows) -> None:
+    def __init__(
+        self,
+        templates: list[Template],
+        strings: StringTable,
+        keys: list[np.ndarray],
+        rows: Rows,
+        classes: WordClasses | None = None,
+    ) -> None:
         self.templates = templates
         self.strings = strings
         self.keys = keys  # for each template, ascending
         self.rows = rows
+        self.classes = classes  # if a template asks for them
         self.bases = np.cumsum([0, *map(len, keys)])  # first feature of each template
         self.parts = parts_of(templates)
         self.radix = len(strings) + MARKS
@@ -53,7 +62,7 @@ class Features:
 
     def values(self, words: Sequence[str]) -> dict[str, np.ndarray]:
         """For each function (words + 2,): the ids of its values, then the two marks."""
-        found = values_of(self.parts, words)
+        found = values_of(self.parts, words, self.classes)
         said = [value for values in found.values() for value in values if value is not None]
         there = np.array([[value is not None for value in values] for values in found.values()], bool)
         ids = np.full((len(found), len(words)), -1)
@@ -84,11 +93,12 @@ class Features:
             join([place[ids] for ids in split(own, self.radix, len(template.parts))], len(strings) + MARKS)
             for template, own in zip(self.templates, keys, strict=True)
         ]
-        return Features(self.templates, strings, joined, Rows(widths[alive], self.rows.tags[keep]))
+        return Features(self.templates, strings, joined, Rows(widths[alive], self.rows.tags[keep]), self.classes)
 
     def arrays(self) -> Arrays:
         gaps = {f"keys.{t}": narrow(np.diff(keys, prepend=0)) for t, keys in enumerate(self.keys)}
-        return self.strings.arrays("strings") | gaps | self.rows.arrays("features")
+        classes = self.classes.arrays() if self.classes else {}
+        return self.strings.arrays("strings") | gaps | self.rows.arrays("features") | classes
 
     @classmethod
     def restore(cls, archive: Archive, templates: list[Template], K: int) -> Features:
@@ -96,7 +106,17 @@ class Features:
         gaps = [archive.take(f"keys.{t}", "u", None) for t in range(len(templates))]
         keys = [np.cumsum(gap, dtype=np.int64) for gap in gaps]
         rows = Rows.restore(archive, "features", sum(map(len, keys)), K)
-        return cls(templates, strings, keys, rows)
+        return cls(templates, strings, keys, rows, restore_classes(archive, templates))
+
+
+def restore_classes(archive: Archive, templates: list[Template]) -> WordClasses | None:
+    """Exactly the classes that the templates ask for."""
+    sizes = class_sizes(templates)
+    if not sizes:
+        return None
+    classes = WordClasses.restore(archive)
+    archive.check(classes.sizes == sizes, f"it has word classes {classes.sizes}, where its template needs {sizes}")
+    return classes
 
 
 def with_marks(ids: np.ndarray, radix: int) -> np.ndarray:
@@ -126,14 +146,19 @@ def split(keys: np.ndarray, radix: int, parts: int) -> list[np.ndarray]:
 
 
 def learn_features(
-    templates: list[Template], windows: Windows, tags: np.ndarray, K: int, min_count: int = 1
+    templates: list[Template],
+    windows: Windows,
+    tags: np.ndarray,
+    K: int,
+    min_count: int = 1,
+    classes: WordClasses | None = None,
 ) -> tuple[Features, np.ndarray, dict[str, np.ndarray]]:
     """The features of a corpus that occur `min_count` times, how often each parameter's pair was seen (P,), and what
     `Features.values` says of the distinct words."""
     pool = Vocabulary()
     numbers = {
         name: [-1 if value is None else pool[value] for value in values]
-        for name, values in values_of(parts_of(templates), windows.words).items()
+        for name, values in values_of(parts_of(templates), windows.words, classes).items()
     }
     strings, ids = pool.freeze()
     ids = np.append(ids, -1)  # so that -1 stays -1
@@ -162,7 +187,7 @@ def learn_features(
         param_counts.append(found[2])
         features += len(found[0])
     rows = Rows.of(np.concatenate(cells), features, K)
-    return Features(templates, strings, keys, rows), np.concatenate(param_counts), values
+    return Features(templates, strings, keys, rows, classes), np.concatenate(param_counts), values
 
 
 def word_tags(words: np.ndarray, tags: np.ndarray, K: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
