@@ -26,10 +26,10 @@ from tagger.classes import DIGIT, WordClasses, normalised
 from tagger.errors import TrainingError
 
 SIZES = (32, 128, 512)
-MIN_COUNT = 3
+MIN_COUNT = 2
 MOST_WORDS = 200_000  # that get a class
-CONTEXTS = 2000
-DIMENSIONS = 64
+CONTEXTS = 500
+DIMENSIONS = 32
 OVERSAMPLE, POWERS = 16, 4
 SMOOTHING = 0.75
 STRETCH = 0.5  # power of the singular values: how much stronger directions count

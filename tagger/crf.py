@@ -28,6 +28,7 @@ from tagger.metrics import accuracy
 from tagger.model import Scorer, Tagger, Words, tagged, training_data, training_sentences
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, among, read_choices
+from tagger.parts import SEPARATORS, TagParts, separator_of
 from tagger.sentence import Sentence
 from tagger.template import Template, check_classes, class_sizes, margin, parse_templates, shipped, template_text
 from tagger.trainer import Trainer, Watch
@@ -42,13 +43,15 @@ LEVELS = 512  # of a stored weight's size
 
 class CRFTagger(Tagger):
     """Settings: `features` names a shipped template or a file; the penalty is `l2 · ‖w‖² + l1 · ‖w‖₁`; features seen
-    fewer than `min_count` times are left out; training stops after `max_iterations`, when the loss falls by less than
-    `tolerance` of itself in ten iterations, or when a dev set has not got better in `patience` scorings; `threads` 0
-    means all cores; with `partial`, the tags `?` and `A|B` leave a choice.
+    fewer than `min_count` times are left out, as are those of several words seen fewer than `min_pair_count` times;
+    training stops after `max_iterations`, when the loss falls by less than `tolerance` of itself in ten iterations, or
+    when a dev set has not got better in `patience` scorings; `threads` 0 means all cores; with `partial`, the tags `?`
+    and `A|B` leave a choice.
     """
 
     kind = "crf"
     template_: str
+    parts_: TagParts
     features_: Features
     weights_: np.ndarray  # (P,) float32
     start_: np.ndarray  # (K,) float32, as are the next two
@@ -64,6 +67,7 @@ class CRFTagger(Tagger):
         max_iterations: int = 200,
         tolerance: float = 1e-3,
         min_count: int = 1,
+        min_pair_count: int = 2,
         patience: int = 10,
         partial: bool = False,
         threads: int = 0,
@@ -74,6 +78,7 @@ class CRFTagger(Tagger):
         self.max_iterations = max_iterations
         self.tolerance = tolerance
         self.min_count = min_count
+        self.min_pair_count = min_pair_count
         self.patience = patience
         self.partial = partial
         self.threads = threads
@@ -147,7 +152,7 @@ class CRFTagger(Tagger):
         classes = self.features_.classes
         return {
             "corpus": fingerprint((sentence.words, sentence.tags) for sentence in sentences),
-            "template": fingerprint([self.template_, self.min_count]),
+            "template": fingerprint([self.template_, self.min_count, self.min_pair_count]),
             "tag set": fingerprint(self.classes_),
             "penalty": fingerprint([self.l1, self.l2]),
             "word classes": fingerprint(() if classes is None else map(np.ndarray.tobytes, classes.arrays().values())),
@@ -176,6 +181,7 @@ class CRFTagger(Tagger):
         if init:
             tags, choices = among(self.classes_, names, tags, choices)
         K = len(self.classes_)
+        self.parts_ = TagParts(self.classes_, (init and init.parts_.separator) or separator_of(self.classes_))
         templates, classes = self.choose_template(init, classes)
         windows = Windows.of([sentence.words for sentence in sentences], margin(templates))
         lengths = np.array([len(sentence) for sentence in sentences])
@@ -183,8 +189,10 @@ class CRFTagger(Tagger):
         self.lexicon_ = Lexicon.of(windows.words, windows.at(0)[fixed], tags[fixed], K)
         tokens, said = choices.events(tags)
         seen = Windows(windows.words, windows.places[tokens], windows.around)
-        self.features_, counts, values = learn_features(templates, seen, said, K, self.min_count, classes)
-        corpus = Corpus(self.features_, values, windows, lengths, tags, choices, K)
+        self.features_, counts, values = learn_features(
+            templates, seen, said, self.parts_, self.min_count, self.min_pair_count, classes
+        )
+        corpus = Corpus(self.features_, values, windows, lengths, tags, choices, K, self.parts_)
         return self.go_on_from(init, corpus, counts) if init else (corpus, Layout(corpus, counts))
 
     def choose_template(
@@ -211,10 +219,10 @@ class CRFTagger(Tagger):
 
         K = corpus.K
         place = np.searchsorted(self.classes_, init.classes_)  # of the old tags among the new
-        rows, order = renumbered(init.features_.rows, place)
+        rows, order = renumbered(init.features_.rows, np.append(place, self.parts_.places(init.parts_)))
         known = init.features_
         old = Features(known.templates, known.strings, known.keys, rows, known.classes)
-        union = Union(old, corpus.features, K)
+        union = Union(old, corpus.features, self.parts_.columns)
         lexicon_rows, lexicon_order = renumbered(init.lexicon_.rows, place)
         old_lexicon = Lexicon(init.lexicon_.words, lexicon_rows, init.lexicon_.counts[lexicon_order])
         self.lexicon_ = joined_lexicon(old_lexicon, self.lexicon_, K)
@@ -239,8 +247,8 @@ class CRFTagger(Tagger):
     def check_settings(self) -> None:
         if not (0 <= self.l2 < np.inf and 0 <= self.l1 < np.inf and self.tolerance >= 0):
             raise TrainingError(f"l1, l2 and tolerance start at 0, got {self.l1}, {self.l2} and {self.tolerance}")
-        if min(self.max_iterations, self.min_count, self.patience) < 1 or self.threads < 0:
-            raise TrainingError("max_iterations, min_count and patience are at least 1, threads at least 0")
+        if min(self.max_iterations, self.min_count, self.min_pair_count, self.patience) < 1 or self.threads < 0:
+            raise TrainingError("max_iterations, patience and the counts are at least 1, threads at least 0")
 
     def check_dev(self, dev: list[Sentence] | None) -> None:
         tags = {tag for sentence in dev or [] for tag in sentence.tags or ()}
@@ -255,7 +263,7 @@ class CRFTagger(Tagger):
         self.end_ = end.astype(np.float32)
 
     def scorer(self) -> Scorer:
-        emissions = Emissions(self.features_, self.weights_, len(self.classes_))
+        emissions = Emissions(self.features_, self.weights_, self.parts_)
         step = Dominance(self.transitions_)
 
         def score(sentences: list[Words]) -> ChainLattice:
@@ -282,13 +290,16 @@ class CRFTagger(Tagger):
             templates = parse_templates(self.template_)
         except TemplateError as error:
             raise archive.error(str(error)) from None
-        self.features_ = Features.restore(archive, templates, K)
+        separator = archive.meta.get("separator")
+        archive.check(separator in (None, *SEPARATORS), "its tags are joined in an unknown way")
+        self.parts_ = TagParts(self.classes_, separator)
+        self.features_ = Features.restore(archive, templates, self.parts_.columns)
         self.weights_ = archive.take("weights", "f", len(self.features_.rows.tags)).astype(np.float32)
         self.start_, self.end_ = archive.take("start", "f", K), archive.take("end", "f", K)
         self.transitions_ = archive.take("transitions", "f", K, K)
 
     def describe(self) -> dict[str, Any]:
-        return {"template": self.template_}
+        return {"template": self.template_, "separator": self.parts_.separator}
 
 
 def rounded(weights: np.ndarray) -> np.ndarray:

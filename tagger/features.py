@@ -22,6 +22,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays, narrow
 from tagger.classes import WordClasses
 from tagger.errors import TemplateError
+from tagger.parts import TagParts
 from tagger.rows import Rows
 from tagger.template import Template, class_sizes, margin, parts_of, values_of
 from tagger.vocab import StringTable, Vocabulary, encode
@@ -29,7 +30,8 @@ from tagger.windows import MARKS, Windows
 
 
 class Features:
-    """The features of a training corpus, and the tags each was seen with: those pairs are the parameters.
+    """The features of a training corpus, and the tags (and parts of tags) each was seen with: those pairs are the
+    parameters.
 
     Features are numbered through all templates; a feature's parameters are the entries of its row.
     """
@@ -101,11 +103,11 @@ class Features:
         return self.strings.arrays("strings") | gaps | self.rows.arrays("features") | classes
 
     @classmethod
-    def restore(cls, archive: Archive, templates: list[Template], K: int) -> Features:
+    def restore(cls, archive: Archive, templates: list[Template], columns: int) -> Features:
         strings = StringTable.restore(archive, "strings")
         gaps = [archive.take(f"keys.{t}", "u", None) for t in range(len(templates))]
         keys = [np.cumsum(gap, dtype=np.int64) for gap in gaps]
-        rows = Rows.restore(archive, "features", sum(map(len, keys)), K)
+        rows = Rows.restore(archive, "features", sum(map(len, keys)), columns)
         return cls(templates, strings, keys, rows, restore_classes(archive, templates))
 
 
@@ -149,12 +151,13 @@ def learn_features(
     templates: list[Template],
     windows: Windows,
     tags: np.ndarray,
-    K: int,
+    parts: TagParts,
     min_count: int = 1,
+    min_pair_count: int = 1,
     classes: WordClasses | None = None,
 ) -> tuple[Features, np.ndarray, dict[str, np.ndarray]]:
-    """The features of a corpus that occur `min_count` times, how often each parameter's pair was seen (P,), and what
-    `Features.values` says of the distinct words."""
+    """The features of a corpus that occur `min_count` times, those of several words `min_pair_count` times; how often
+    each parameter's pair was seen (P,); and what `Features.values` says of the distinct words."""
     pool = Vocabulary()
     numbers = {
         name: [-1 if value is None else pool[value] for value in values]
@@ -168,6 +171,8 @@ def learn_features(
             raise TemplateError(f"{template}: too many parts for {len(strings)} different strings")
     values = {name: with_marks(ids[found], radix) for name, found in numbers.items()}
 
+    K = parts.columns
+    tokens, columns = parts.events(tags)  # features of one word vote for parts too, those of several for whole tags
     keys, cells, param_counts = [], [], []
     features = 0
     pairs: tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -175,13 +180,13 @@ def learn_features(
     for template in templates:
         if template.offset is None:
             key = token_keys(template, values, windows, radix)
-            found = observed(key, tags, np.ones(len(key), np.int64), K, min_count)
+            found = observed(key, tags, np.ones(len(key), np.int64), parts, max(min_count, min_pair_count))
         else:
             if template.offset != seen_offset:
                 seen_offset = template.offset
-                pairs = word_tags(windows.at(seen_offset), tags, K)
+                pairs = word_tags(windows.at(seen_offset)[tokens], columns, K)
             words, word_tag, counts = pairs
-            found = observed(word_keys(template, values, radix)[words], word_tag, counts, K, min_count)
+            found = observed(word_keys(template, values, radix)[words], word_tag, counts, parts, min_count)
         keys.append(found[0])
         cells.append(found[1] + features * K)
         param_counts.append(found[2])
@@ -197,15 +202,17 @@ def word_tags(words: np.ndarray, tags: np.ndarray, K: int) -> tuple[np.ndarray, 
 
 
 def observed(
-    keys: np.ndarray, tags: np.ndarray, counts: np.ndarray, K: int, min_count: int
+    keys: np.ndarray, tags: np.ndarray, counts: np.ndarray, parts: TagParts, min_count: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct keys that are frequent, their pairs with tags as ascending cells number · K + tag, their counts."""
+    """The distinct keys that are frequent, their pairs with tags and parts as ascending cells,
+    number · (K + A) + column, and the counts of those."""
     there = keys >= 0
     distinct, inverse = np.unique(keys[there], return_inverse=True)
-    frequent = np.bincount(inverse, weights=counts[there], minlength=len(distinct)) >= min_count
+    whole = np.where(tags < parts.K, counts, 0)  # a token counts once, not once more for each part
+    frequent = np.bincount(inverse, weights=whole[there], minlength=len(distinct)) >= min_count
     number = np.cumsum(frequent) - 1  # of a key among those kept
     kept = frequent[inverse]
-    cells = number[inverse[kept]] * K + tags[there][kept]
+    cells = number[inverse[kept]] * parts.columns + tags[there][kept]
     pairs, place = np.unique(cells, return_inverse=True)
     pair_counts = np.bincount(place, weights=counts[there][kept], minlength=len(pairs)).astype(np.int64)
     return distinct[frequent], pairs, pair_counts

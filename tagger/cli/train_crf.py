@@ -65,6 +65,13 @@ from tagger.store import load_classes, load_model, save_model
 @click.option("--l2", type=Finite(0), default=0.25, show_default=True, help="Penalty l2·‖w‖² on the weights.")
 @click.option("--l1", type=Finite(0), default=0.0, show_default=True, help="Penalty l1·‖w‖₁: many weights become zero.")
 @click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Leave out rarer features.")
+@click.option(
+    "--min-pair-count",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="Leave out features of several words that are rarer.",
+)
 @click.option("--max-iterations", type=click.IntRange(1), default=200, show_default=True, help="Stop after so many.")
 @click.option(
     "--tolerance",
