@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -53,10 +54,10 @@ def main(folders: tuple[Path, ...], features: str, threads: int) -> None:
     for folder in folders:
         click.echo(f"\n{folder.name}\n\n| without | accuracy | unknown words | training s | model MB |")
         click.echo("|---|---:|---:|---:|---:|")
-        whole = train(folder, sum(parts.values(), []), threads)
+        whole = train(folder, [*chain.from_iterable(parts.values())], threads)
         click.echo("| nothing: all features | {:.2f} | {:.2f} | {:.0f} | {:.1f} |".format(*whole))
         for name in parts:
-            rest = train(folder, sum((lines for other, lines in parts.items() if other != name), []), threads)
+            rest = train(folder, [line for other in parts if other != name for line in parts[other]], threads)
             difference = [b - a for a, b in zip(whole, rest, strict=True)]
             click.echo("| {} | {:+.2f} | {:+.2f} | {:+.0f} | {:+.1f} |".format(name, *difference))
             sys.stdout.flush()
