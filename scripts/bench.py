@@ -3,6 +3,7 @@
     python scripts/bench.py evaluation CORPUS            loss and gradient once, against an iteration of CRFsuite
     python scripts/bench.py train CORPUS --dev DEV       whole trainings, against CRFsuite's L-BFGS and perceptron
     python scripts/bench.py tag CORPUS TEXT              tagging, start-up and memory, against python-crfsuite
+    python scripts/bench.py hmm CORPUS...                the HMM, against NLTK's TnT
 
 Rivals come with the extra `bench`: pip install '.[bench]'. Every program runs in a process of its own, on the
 comparison template; both sides get exactly the same features (`tests/test_bench.py` looks after that).
@@ -114,6 +115,22 @@ def tag(corpus, text, raw, rounds, iterations, as_json):
         click.echo(json.dumps(found | {"rounds": runs}))
     else:
         show_tagging(**found)
+
+
+@bench.command()
+@click.argument("corpora", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False))
+@click.option("--rounds", default=3, show_default=True, help="How often each program runs.")
+@click.option("--copies", default=1, show_default=True, help="How often the words of the dev set are tagged in a run.")
+@click.option("--json", "as_json", is_flag=True)
+def hmm(corpora, rounds, copies, as_json):
+    """Training, tagging and accuracy of the HMM on CORPORA, folders that hold a train.txt and a dev.txt."""
+    import bench_hmm
+
+    found = bench_hmm.compare(corpora, rounds, copies)
+    if as_json:
+        click.echo(json.dumps(found))
+    else:
+        bench_hmm.show(found)
 
 
 def strip_tags(corpus, target):

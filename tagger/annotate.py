@@ -14,8 +14,10 @@ import numpy as np
 from tagger.constraints import Constraints
 from tagger.errors import TaggerError
 from tagger.lattice import Lattice
-from tagger.model import Tagger
+from tagger.model import Tagger, n_best
 from tagger.sentence import ANY, Sentence
+
+DIGITS = 6  # of a probability that count when it is compared: a float32 has no more
 
 Work = Callable[[Sequence[Sentence]], list[Sentence]]
 
@@ -31,7 +33,7 @@ class Annotator:
 
     def start(self) -> Work:
         names = np.array(self.names or self.model.classes_, dtype=object)
-        same = np.unique(names, return_inverse=True)[1]  # (K,) tags with one name add up to one probability
+        same = names[:, None] == names  # (K, K) tags with one name add up to one probability
         scorer = self.model.scorer()
         allowed = self.constraints.allowed if self.constraints else None
 
@@ -56,21 +58,17 @@ class Annotator:
         tags = names[best]
         sure = None
         if self.probabilities or self.min_probability:
-            P = lattice.marginals()  # (N, K)
-            sure = np.zeros(len(best))
-            for k in range(P.shape[1]):
-                sure += np.where(same[best] == same[k], P[:, k], 0.0)
-            sure = np.minimum(sure, 1.0)
-            tags = np.where(sure < self.min_probability, ANY, tags)
-        several = self.n_best(lattice, names) if self.nbest else None
+            sure = np.minimum((lattice.marginals() * same[best]).sum(axis=1), 1.0)  # (N,)
+            tags = np.where(np.round(sure, DIGITS) < self.min_probability, ANY, tags)
+        several = self.n_best(lattice, names) if self.nbest else [()] * len(sentences)
+        chances = [] if sure is None or not self.probabilities else sure.tolist()
         out, begin, written = [], 0, tags.tolist()
-        for b, sentence in enumerate(sentences):
+        for sentence, taggings in zip(sentences, several, strict=True):
             end = begin + len(sentence)
-            own = tuple(sure[begin:end].tolist()) if sure is not None and self.probabilities else None
-            out.append(sentence.with_tags(written[begin:end], own, several[b] if several else None))
+            out.append(sentence.with_tags(written[begin:end], chances[begin:end], taggings))
             begin = end
         return out
 
-    def n_best(self, lattice: Lattice, names: np.ndarray) -> list[list[tuple[float, Sequence[str]]]]:
-        found = zip(lattice.n_best(self.nbest), lattice.log_z().tolist(), strict=True)
-        return [[(float(np.exp(score - z)), tuple(names[path])) for score, path in paths] for paths, z in found]
+    def n_best(self, lattice: Lattice, names: np.ndarray) -> list[Sequence[tuple[float, Sequence[str]]]]:
+        found = n_best(lattice, self.nbest)
+        return [[(probability, names[path].tolist()) for probability, path in paths] for paths in found]

@@ -14,7 +14,7 @@ import numpy as np
 from tagger.corpus.slash import tokens
 from tagger.errors import quote
 from tagger.files import Lines
-from tagger.sentence import ANY, Sentence
+from tagger.sentence import ANY, NO_TAG, Sentence
 
 Lexicon = dict[str, tuple[str, ...]]
 
@@ -55,7 +55,7 @@ class Constraints:
         """What a tag in the input allows, None if that is everything. A tag of the model is itself first."""
         if tag in self.numbers:
             return frozenset([self.numbers[tag]])
-        return None if tag == ANY else self.numbered(tag.split("|"))
+        return None if tag in (ANY, NO_TAG) else self.numbered(tag.split("|"))
 
     def of(self, word: str, tag: str) -> frozenset[int] | None:
         """The tags that a token may have, None for all."""
@@ -64,13 +64,13 @@ class Constraints:
 
     def fault(self, sentence: Sentence) -> str | None:
         """What is wrong with a sentence, if no tagging of it could be right."""
-        for word, tag in zip(sentence.words, tags_of(sentence), strict=True):
-            token = quote(f"{word}/{tag}")
+        for i, (word, tag) in enumerate(zip(sentence.words, tags_of(sentence), strict=True), 1):
             try:
                 if self.of(word, tag) == frozenset():
-                    return f"{token}: the lexicon does not allow that tag for {quote(word)}"
+                    return f"token {i}: the lexicon does not allow the tag {quote(tag)} for {quote(word)}"
             except KeyError as error:
-                return f"{token}: the model has no tag {quote(error.args[0])}; a word without a tag is {word}/{tag}/?"
+                strange, token = quote(error.args[0]), f"{word}/{tag}"
+                return f"token {i}, {quote(token)}: the model has no tag {strange}; a word without a tag is {token}/?"
         return None
 
     def allowed(self, sentences: Sequence[Sentence]) -> np.ndarray:
@@ -89,4 +89,4 @@ class Constraints:
 
 
 def tags_of(sentence: Sentence) -> Sequence[str]:
-    return [ANY] * len(sentence) if sentence.tags is None else sentence.tags
+    return [NO_TAG] * len(sentence) if sentence.tags is None else sentence.tags

@@ -25,7 +25,8 @@ from tagger.features import Features, learn_features
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
-from tagger.model import Scorer, Tagger, Words, tagged, training_data, training_sentences
+from tagger.model import Scorer, Tagger, Terms, Words, tag_numbers, tagged, training_sentences
+from tagger.overlap import marks
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, among, read_choices
 from tagger.parts import SEPARATORS, TagParts, separator_of
@@ -132,6 +133,9 @@ class CRFTagger(Tagger):
             raise TrainingError(f"the loss became {found.loss}: no model; try another --l2 (it was {self.l2})")
         self.set_weights(*layout.split(state.best_weights if dev else found.x))
         self.drop_zeros()
+        self.seen_ = marks(sentence.words for sentence in sentences)
+        if init:
+            self.seen_ = np.union1d(self.seen_, init.seen_)
         self.summary_ = {
             "sentences": len(sentences),
             "tokens": len(corpus.tags),
@@ -175,7 +179,7 @@ class CRFTagger(Tagger):
         if self.partial:
             names, tags, choices = read_choices(sentences)
         else:
-            _, names, tags = training_data(sentences, None)
+            names, tags = tag_numbers(sentences)
             choices = Choices.none(len(names))
         self.classes_ = sorted({*names, *init.classes_}) if init else names
         if init:
@@ -272,6 +276,30 @@ class CRFTagger(Tagger):
             return ChainLattice(chain, step)
 
         return score
+
+    def anatomy(self, words: Words) -> Terms:
+        present, rows, names = self.features_.present(words), self.features_.rows, self.classes_
+
+        def weight(feature: int, k: int) -> float:
+            begin, end = rows.bounds[feature : feature + 2]
+            there = np.isin(rows.tags[begin:end], self.parts_.columns_of(k))
+            return float(self.weights_[begin:end][there].sum(dtype=np.float64))
+
+        def terms(path: Sequence[int], t: int) -> dict[str, float]:
+            k = path[t]
+            found = {text: weight(feature, k) for text, feature in present[t]}
+            before, after = path[t - 1] if t else None, path[t + 1] if t + 1 < len(path) else None
+            if before is None:
+                found["start of sentence"] = float(self.start_[k])
+            else:
+                found[f"previous tag {names[before]}"] = float(self.transitions_[before, k])
+            if after is None:
+                found["end of sentence"] = float(self.end_[k])
+            else:
+                found[f"next tag {names[after]}"] = float(self.transitions_[k, after])
+            return found
+
+        return terms
 
     def arrays(self) -> Arrays:
         own = {

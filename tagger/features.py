@@ -24,7 +24,7 @@ from tagger.classes import WordClasses
 from tagger.errors import TemplateError
 from tagger.parts import TagParts
 from tagger.rows import Rows
-from tagger.template import Template, class_sizes, margin, parts_of, values_of
+from tagger.template import Template, class_sizes, filled, margin, parts_of, values_of
 from tagger.vocab import StringTable, Vocabulary, encode
 from tagger.windows import MARKS, Windows
 
@@ -78,6 +78,17 @@ class Features:
             return np.full(len(keys), -1)
         place = np.minimum(np.searchsorted(own, keys), len(own) - 1)
         return np.where(own[place] == keys, self.bases[t] + place, -1)
+
+    def present(self, words: Sequence[str]) -> list[list[tuple[str, int]]]:
+        """For each token of a sentence, its features as text and number."""
+        windows = Windows.of([words], self.margin)
+        values = self.values(windows.words)
+        keys = [token_keys(template, values, windows, self.radix) for template in self.templates]
+        ids = np.array([self.ids(t, key) for t, key in enumerate(keys)])  # (templates, T)
+        return [
+            [(text, feature) for text, feature in zip(texts, column, strict=True) if text is not None and feature >= 0]
+            for texts, column in zip(filled(words, self.templates, self.classes), ids.T.tolist(), strict=True)
+        ]
 
     def restricted(self, keep: np.ndarray) -> Features:
         """Only the parameters that are True in `keep` (P,), the features that have any, and the strings those need."""

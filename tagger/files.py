@@ -19,6 +19,7 @@ import lzma
 import os
 import re
 import secrets
+import select
 import stat
 import sys
 import zlib
@@ -50,6 +51,7 @@ class Lines:
         self.encoding = encoding
         self.number = 0  # of the line handed out last
         self._drained = True  # nothing that has arrived is left to hand out
+        self._stream: Any = None
         self._live = True  # somebody writes on the other side: not a file that lies there complete
         self._ahead: deque[str] = deque()
         self._decode = decoder(encoding)
@@ -82,17 +84,22 @@ class Lines:
     @property
     def waiting(self) -> bool:
         """Whether the next line may have to be waited for: the moment to answer what has come so far."""
-        return self._live and self._drained and not self._ahead
+        return self._drained and not self._ahead and self.silent
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing more has arrived yet from somebody who writes on the other side."""
+        if not self._live or self._stream is None:
+            return self._live
+        try:
+            return not select.select([self._stream], [], [], 0)[0]
+        except (OSError, ValueError, TypeError):  # nothing that can be asked
+            return True
 
     def head(self, count: int) -> list[str]:
         """The next `count` lines, for a look; they will be handed out all the same."""
         self._ahead.extend(islice(self._source, max(0, count - len(self._ahead))))
         return [line.removesuffix("\r") for line in islice(self._ahead, count)]
-
-    @property
-    def live(self) -> bool:
-        """Whether somebody writes on the other side, known once reading has begun."""
-        return self._live
 
     def error(self, message: str) -> CorpusError:
         return CorpusError(f"{self.name}:{self.number}: {message}")
@@ -120,7 +127,7 @@ class Lines:
     def _texts(self) -> Iterator[str]:
         try:
             with open_input(self.path) as stream:
-                self._live = is_live(stream)
+                self._live, self._stream = is_live(stream), stream
                 first = True
                 while True:
                     block = stream.read1(BLOCK)
@@ -232,7 +239,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     folder = Path(os.path.realpath(path)).parent
     if not exists(folder):
         raise FileError(f"cannot write {path}: there is no folder {str(folder)!r}")
-    if not os.access(folder, os.W_OK):
+    plain = not exists(path) or Path(path).is_file()  # a device needs no folder to be replaced in
+    if plain and not os.access(folder, os.W_OK):
         raise FileError(f"cannot write {path}: no permission to write in {str(folder)!r}")
     if os.path.isdir(path):  # noqa: PTH112 (as above)
         raise FileError(f"cannot write {path}: it is a directory")

@@ -1,20 +1,14 @@
 """The hidden Markov model: count, smooth, guess unknown words, fill a lattice.
 
-    p(words, tags) = pi[y_1] · Π_t A[y_{t-1}, y_t] · end[y_T] · Π_t P(w_t | y_t)
+    p(words, tags) = Π_t P(y_t | y_{t-2}, y_{t-1}) · P(w_t | y_t) · P(end | y_{T-1}, y_T)
 
-`pi`, each row of `A` together with `end`, come from counts that lean on the plain tag frequencies as if those had been
-seen κ times. A word's probability is turned round with Bayes' rule, P(w | t) = P(t | w) · P(w) / P(t), and P(t | w)
-leans on what the spelling suggests as if that had been seen λ times:
-
-    P(t | w) = (count(w, t) + λ · guess(t | spelling of w)) / (count(w) + λ)
-
-So frequent words speak for themselves, unknown ones are guessed, and rare ones are between. κ and λ maximise the
-likelihood of each token when it is left out of the counts.
+`transitions` says how tags follow each other, `neighbours` what frequent words change in that, `wordmodel` how likely a
+word is under a tag. A model of first order knows one tag before instead of two, and nothing of neighbours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,29 +17,64 @@ from tagger.archive import Archive, Arrays
 from tagger.cache import WordCache
 from tagger.chain import Chain
 from tagger.dominance import Dominance
-from tagger.guesser import Guesser, best_kappa
-from tagger.lattice import ChainLattice
+from tagger.em import Teacher, Text, Watch
+from tagger.inspection import hmm_story
+from tagger.lattice import ChainLattice, Lattice
 from tagger.lexicon import Lexicon
-from tagger.model import Scorer, Tagger, Words, training_data
+from tagger.model import Scorer, Section, Tagger, Terms, Words, tag_numbers, training_sentences, words_of
+from tagger.neighbours import Neighbours
+from tagger.overlap import marks
 from tagger.pack import Pack
+from tagger.partial import OPEN, Choices, read_choices
+from tagger.sentence import Sentence
+from tagger.transitions import Steps, Transitions
+from tagger.trigram import TrigramLattice, best_tags
 from tagger.windows import Windows
+from tagger.wordmodel import Entries, WordModel, read_allowed
+
+CANDIDATES, SLIGHT = 10, 3e-3  # tags considered for a word, unless so many times less likely than its best
 
 
 class HMMTagger(Tagger):
     """Settings: words seen up to `rare_count` times teach the guesser, which looks at up to `suffix_length` letters."""
 
     kind = "hmm"
-    pi_: np.ndarray  # (K,) probabilities, as all of these
-    A_: np.ndarray  # (K, K) [previous, next]
-    end_: np.ndarray  # (K,); A_[i].sum() + end_[i] = 1
-    prior_: np.ndarray  # (K,) P(t)
-    B_: np.ndarray  # for each entry of the lexicon, P(w | t) as far as it rests on counts
-    lambda_: float
-    guesser_: Guesser
+    neighbours_: Neighbours
+    words_: WordModel
 
-    def __init__(self, *, rare_count: int = 10, suffix_length: int = 6) -> None:
+    def __init__(
+        self,
+        *,
+        order: int = 2,
+        rare_count: int = 10,
+        suffix_length: int = 6,
+        partial: bool = False,
+        em_iterations: int = 3,
+    ) -> None:
+        self.order = order
         self.rare_count = rare_count
         self.suffix_length = suffix_length
+        self.partial = partial
+        self.em_iterations = em_iterations
+
+    @property
+    def transitions_(self) -> Transitions:
+        return self.neighbours_.transitions
+
+    @property
+    def pi_(self) -> np.ndarray:
+        """(K,) P(first tag)"""
+        return self.transitions_.A[-1, :-1]
+
+    @property
+    def A_(self) -> np.ndarray:
+        """(K, K) P(next | previous); A_[i].sum() + end_[i] = 1"""
+        return self.transitions_.A[:-1, :-1]
+
+    @property
+    def end_(self) -> np.ndarray:
+        """(K,) P(end | last tag)"""
+        return self.transitions_.A[:-1, -1]
 
     def fit(
         self,
@@ -53,77 +82,131 @@ class HMMTagger(Tagger):
         y: Sequence[Sequence[str]] | None = None,
         X_dev: Sequence[Any] | None = None,
         y_dev: Sequence[Sequence[str]] | None = None,
+        *,
+        unlabeled: Sequence[Any] = (),
+        lexicon: Mapping[str, Sequence[str]] | None = None,
+        watch: Watch = lambda text, iteration, objective: None,
     ) -> HMMTagger:
-        """Learn from tagged sentences. A dev set changes nothing: counting has nothing to stop early."""
-        sentences, self.classes_, tags = training_data(X, y)
-        K = len(self.classes_)
-        lengths = np.array([len(sentence) for sentence in sentences])
-        self.count_transitions(tags, lengths, K)
-        windows = Windows.of([sentence.words for sentence in sentences], margin=0)
-        self.lexicon_ = Lexicon.of(windows.words, windows.at(0), tags, K)
-        self.prior_ = np.bincount(tags, minlength=K) / len(tags)
-        self.learn_words(K)
-        self.summary_ = {"sentences": len(sentences), "tokens": len(tags)}
+        """Learn from tagged sentences. A dev set changes nothing: counting has nothing to stop early.
+
+        Partly tagged sentences and those of `unlabeled` are then learned from in `em_iterations` rounds of EM, each of
+        which tells `watch` how likely all that is. `lexicon` says which tags words may have.
+        """
+        from threadpoolctl import threadpool_limits
+
+        self.check_settings()
+        if len(unlabeled) and self.order == 1:
+            raise ValueError("untagged text needs order 2: a model of first order is counted only")
+        with threadpool_limits(limits=1, user_api="blas"):  # the matrices are small, and threads only get in the way
+            sentences = training_sentences(X, y)
+            choices = self.count(sentences, lexicon or {})
+            for text in [*self.open_text(sentences, choices), *self.raw_text(unlabeled)]:
+                teacher = Teacher(text, self.neighbours_, self.words_, self.candidates)
+                self.neighbours_, self.words_ = teacher.learn(self.em_iterations, watch)
+        self.seen_ = marks(sentence.words for sentence in sentences)
         return self
 
-    def count_transitions(self, tags: np.ndarray, lengths: np.ndarray, K: int) -> None:
-        """`pi_`, `A_` and `end_`, from one table of counts in which row K is the start and column K the end.
+    def check_settings(self) -> None:
+        if self.order not in (1, 2):
+            raise ValueError(f"order is 1 or 2, not {self.order!r}")
+        if self.partial and self.order == 1:
+            raise ValueError("partly tagged text needs order 2: a model of first order is counted only")
 
-        P(j | i) = (count(i, j) + κ · P(j)) / (count(i) + κ)
-        """
-        steps = len(tags) + len(lengths)  # each sentence has one step more than tokens
-        place = np.arange(len(tags)) + np.repeat(np.arange(len(lengths)), lengths)
-        before, after = np.full(steps, K), np.full(steps, K)
-        after[place] = tags
-        before[place + 1] = tags
-        counts = np.bincount(before * (K + 1) + after, minlength=(K + 1) ** 2).reshape(K + 1, K + 1).astype(float)
-        total = counts.sum(axis=1, keepdims=True)  # (K + 1, 1)
-        prior = np.tile(counts.sum(axis=0), (K + 1, 1))  # [previous, next]
-        prior[K, K] = 0.0  # no sentence ends before it began
-        prior /= prior.sum(axis=1, keepdims=True)
-        i, j = np.nonzero(counts)
-        kappa, _ = best_kappa(counts[i, j] - 1, total[i, 0] - 1, prior[i, j], counts[i, j])
-        P = (counts + kappa * prior) / (total + kappa)
-        self.pi_, self.A_, self.end_ = P[K, :K], P[:K, :K], P[:K, K]
+    def count(self, sentences: list[Sentence], lexicon: Mapping[str, Sequence[str]]) -> Choices:
+        """All that can be counted; the tokens whose tag is open are returned."""
+        if self.partial:
+            self.classes_, tags, choices = read_choices(sentences)
+        else:
+            self.classes_, tags = tag_numbers(sentences)
+            choices = Choices.none(len(self.classes_))
+        K = len(self.classes_)
+        lengths = np.array([len(sentence) for sentence in sentences])
+        windows = Windows.of([sentence.words for sentence in sentences], margin=0)
+        told = tags != OPEN
+        ids = windows.at(0)
+        self.lexicon_ = Lexicon.of(windows.words, ids[told], tags[told], K)
+        place = self.lexicon_.words.find(windows.words)
+        words = place[ids]  # (N,) as the lexicon numbers them
+        strings = [windows.words[i] for i in np.argsort(place).tolist() if place[i] >= 0]
+        first = np.zeros(len(tags), bool)
+        first[np.cumsum(lengths) - lengths] = True
+        self.learn_words(strings, words[told], first[told], tags[told], read_allowed(lexicon, self.classes_))
+        self.count_neighbours(Steps.of(tags, lengths, K), words)
+        self.summary_ = {"sentences": len(sentences), "tokens": len(tags)}
+        return choices
 
-    def learn_words(self, K: int) -> None:
-        """`guesser_`, `lambda_` and `B_`."""
-        lexicon = self.lexicon_
-        owners, tags, counts = lexicon.rows.owners, lexicon.rows.tags, lexicon.counts.astype(float)
-        total = np.bincount(owners, weights=counts)  # (words,)
-        rare = np.flatnonzero(total <= max(self.rare_count, total.min()))
-        entries = np.flatnonzero(np.isin(owners, rare))
-        place = np.searchsorted(rare, owners[entries])
-        words = [lexicon.words[i] for i in rare.tolist()]
-        self.guesser_, guess = Guesser.learn(words, place, tags[entries], counts[entries], K, self.suffix_length)
-        left = (counts[entries] - 1, total[owners[entries]] - 1)
-        self.lambda_, _ = best_kappa(*left, guess, counts[entries])
-        # count(w, t) / (count(w) + λ) · P(w) / P(t), where P(w) = count(w) / N and P(t) = count(t) / N
-        of_word = total[owners]
-        self.B_ = counts / (of_word + self.lambda_) * of_word / (self.prior_[tags] * total.sum())
+    def open_text(self, sentences: list[Sentence], choices: Choices) -> list[Text]:
+        """The sentences that leave something open."""
+        if not len(choices.tokens):
+            return []
+        numbers = {name: k for k, name in enumerate(self.classes_)}
+        lengths = np.array([len(sentence) for sentence in sentences])
+        owner = np.repeat(np.arange(len(lengths)), lengths)
+        begins = np.cumsum(lengths) - lengths
+        allowed = {}
+        for i in np.unique(owner[choices.tokens]).tolist():
+            allowed[i] = np.zeros((int(lengths[i]), len(numbers)), bool)
+            for t, tag in enumerate(sentences[i].tags or ()):
+                if tag in numbers:
+                    allowed[i][t, numbers[tag]] = True
+        for token, row in zip(choices.tokens.tolist(), choices.allowed, strict=True):
+            i = int(owner[token])
+            allowed[i][token - begins[i]] = row
+        return [Text("partly tagged text", self.marked([sentences[i].words for i in allowed]), list(allowed.values()))]
+
+    def raw_text(self, unlabeled: Sequence[Any]) -> list[Text]:
+        """Untagged sentences, which together weigh no more than the tagged ones."""
+        sentences = [words for words in map(words_of, unlabeled) if len(words)]
+        tokens = sum(map(len, sentences))
+        if not tokens:
+            return []
+        self.summary_["unlabeled"] = tokens
+        return [Text("untagged text", self.marked(sentences), None, min(1.0, self.summary_["tokens"] / tokens))]
+
+    def learn_words(
+        self, strings: list[str], words: np.ndarray, first: np.ndarray, tags: np.ndarray, allowed: Entries
+    ) -> None:
+        """`words_`, from the lexicon's strings, and the text as words (N,) of it, some the first of a sentence."""
+        elsewhere = np.bincount(words[~first], minlength=len(strings)) > 0
+        prior = np.bincount(tags, minlength=len(self.classes_)) / len(tags)
+        self.words_ = WordModel.learn(
+            self.lexicon_, strings, elsewhere, prior, self.rare_count, self.suffix_length, allowed
+        )
+
+    def count_neighbours(self, steps: Steps, words: np.ndarray) -> None:
+        """`neighbours_`, from the steps and the lexicon's words (N,), -1 for others."""
+        K, width = steps.K, steps.K + 1
+        told = steps.w != OPEN
+        unigrams = np.bincount(steps.w[told], minlength=width)
+        told &= steps.v != OPEN
+        bigrams = np.bincount(steps.v[told] * width + steps.w[told], minlength=width**2).reshape(width, width)
+        steps = steps.known(OPEN)
+        transitions = Transitions.count(steps, unigrams, bigrams, self.order)
+        rows = self.lexicon_.rows
+        often = np.flatnonzero(np.bincount(words[words >= 0]) > self.rare_count)
+        if self.order == 1 or not len(often):
+            self.neighbours_ = Neighbours.none(transitions)
+            return
+        entries, widths = rows.entries(often)
+        scores, _ = self.words_([self.lexicon_.words[i] for i in often.tolist()])
+        P = np.exp(scores[np.repeat(np.arange(len(often)), widths), rows.tags[entries]])
+        cells = rows.owners[entries] * K + rows.tags[entries]
+        self.neighbours_ = Neighbours.count(transitions, steps, words, cells, P)
 
     def word_scores(self, words: Sequence[str]) -> np.ndarray:
-        """(words, K) log P(w | t); a word never seen counts as if it had been seen once."""
-        lexicon = self.lexicon_
-        tokens = lexicon.counts.sum()
-        ids = lexicon.words.find(words)
-        rows, known = np.flatnonzero(ids >= 0), ids[ids >= 0]
-        entries, widths = lexicon.rows.entries(known)
-        owners = np.repeat(rows, widths)
-        seen = np.bincount(owners, weights=lexicon.counts[entries], minlength=len(words))
-        # λ / (count(w) + λ) · guess · P(w) / P(t), plus B for the tags seen with w
-        share = self.lambda_ / (seen + self.lambda_) * np.maximum(seen, 1) / tokens
-        P = self.guesser_(words) * share[:, None] / self.prior_
-        P[owners, lexicon.rows.tags[entries]] += self.B_[entries]
-        return np.log(P)
+        """(words, K) log P(w | t)"""
+        return self.words_(words)[0]
 
     def scorer(self) -> Scorer:
+        return self.first_order() if self.order == 1 else self.second_order()
+
+    def first_order(self) -> Scorer:
         start, transitions, end = np.log(self.pi_), np.log(self.A_), np.log(self.end_)
         step = Dominance(transitions)
         cache = WordCache(lambda words: {"scores": self.word_scores(words)})
 
-        def score(sentences: list[Words]) -> ChainLattice:
-            sentences = self.uncapitalised(sentences)
+        def score(sentences: list[Words]) -> Lattice:
+            sentences = self.marked(sentences)
             pack = Pack.of([len(words) for words in sentences])
             windows = Windows.of(sentences, 0, pack.tokens)
             slots = cache.find(windows.words)
@@ -132,28 +215,72 @@ class HMMTagger(Tagger):
 
         return score
 
-    def uncapitalised(self, sentences: list[Words]) -> list[Words]:
-        """Sentences whose first word is capitalised and unknown, but known in lower case, begin in lower case."""
+    def second_order(self) -> Scorer:
+        cache = WordCache(self.candidates)
+
+        def score(sentences: list[Words]) -> Lattice:
+            sentences = self.marked(sentences)
+            pack = Pack.of([len(words) for words in sentences])
+            windows = Windows.of(sentences, 0, pack.tokens)
+            lines = cache.find(windows.words)[windows.at(0)]
+            known = (cache.arrays[name] for name in ("words", "scores", "candidates", "places"))
+            return TrigramLattice(pack, self.neighbours_, lines, *known)
+
+        return score
+
+    def candidates(self, words: Sequence[str]) -> dict[str, np.ndarray]:
+        """For each word its number, its scores, its candidates, best first, and what is known of it with those."""
+        scores, ids = self.words_(words)
+        likely = scores + np.log(self.words_.prior)  # P(t | w), but for a factor
+        likely[likely < likely.max(axis=1, keepdims=True) + np.log(SLIGHT)] = -np.inf
+        tags = best_tags(likely, CANDIDATES)
+        places = self.neighbours_.places(np.repeat(ids, tags.shape[1]), np.maximum(tags, 0).ravel())
+        return {"words": ids, "scores": scores, "candidates": tags, "places": places.reshape(tags.shape)}
+
+    def marked(self, sentences: list[Words]) -> list[Words]:
+        """Sentences whose first word is capitalised and unknown begin with that word under a mark."""
         firsts = [words[0] if len(words) else "" for words in sentences]
-        lows = [word.lower() if word[1:] == word[1:].lower() else word for word in firsts]
-        change = ~self.lexicon_.known(firsts) & self.lexicon_.known(lows)
+        marked = self.words_.initial(firsts)
         return [
-            [low, *words[1:]] if swap else words
-            for words, low, swap in zip(sentences, lows, change.tolist(), strict=True)
+            words if first == new else [new, *words[1:]]
+            for words, first, new in zip(sentences, firsts, marked, strict=True)
         ]
 
+    def anatomy(self, words: Words) -> Terms:
+        first, *_ = self.marked([words])
+        scores, ids = self.words_(first)
+        model = self.neighbours_ if self.order == 2 else Neighbours.none(self.transitions_)
+        K, T = len(self.classes_), len(words)
+        names = [*self.classes_, "end of sentence"]
+
+        def terms(path: Sequence[int], t: int) -> dict[str, float]:
+            """Emissions of this token and the next, which may look at this tag, too; steps to this tag and two more."""
+            marked = np.array([K, K, *path, K])  # the tag of token i is marked[i + 2]
+            pairs = marked[:-1] * (K + 1) + marked[1:]  # (u, v) with v the tag of token i at pairs[i + 1]
+            places = np.append(-1, model.places(ids, marked[2:-1]))  # of token i at places[i + 1]
+            found = {}
+            for i in range(t, min(t + 2, T)):
+                kind = "known word" if ids[i] >= 0 else "guess for unknown word"
+                name = f"{kind} {words[i]}" if i == t else f"next word {words[i]}"
+                own = slice(i + 1, i + 2)
+                found[name] = float(model.arrivals(pairs[own], scores[i, path[i] : path[i] + 1], places[own])[0])
+            for i in range(t, min(t + 3, T + 1)):
+                name = ("tags before", f"next tag {names[marked[t + 3]]}", "tag after the next")[i - t]
+                found[name] = float(model.onward(pairs[i : i + 1], marked[i + 2 : i + 3], places[i : i + 1])[0])
+            return found
+
+        return terms
+
+    def story(self) -> list[Section]:
+        return [*super().story(), *hmm_story(self.classes_, self.neighbours_, self.words_)]
+
     def arrays(self) -> Arrays:
-        own = {"pi": self.pi_, "A": self.A_, "end": self.end_, "prior": self.prior_, "B": self.B_}
-        own["lambda"] = np.array([self.lambda_])
-        return own | self.lexicon_.arrays() | self.guesser_.arrays()
+        return self.transitions_.arrays() | self.neighbours_.arrays() | self.words_.arrays()
 
     def restore(self, archive: Archive) -> None:
         K = len(self.classes_)
-        self.lexicon_ = Lexicon.restore(archive, K)
-        self.guesser_ = Guesser.restore(archive, K)
-        self.pi_, self.end_, self.prior_ = (archive.take(name, "f", K) for name in ("pi", "end", "prior"))
-        self.A_ = archive.take("A", "f", K, K)
-        self.B_ = archive.take("B", "f", len(self.lexicon_.counts))
-        self.lambda_ = float(archive.take("lambda", "f", 1)[0])
-        positive = all((p > 0).all() for p in (self.pi_, self.A_, self.end_, self.prior_)) and self.lambda_ > 0
-        archive.check(positive and bool((self.B_ >= 0).all()), "its probabilities are not all positive")
+        archive.check(self.order in (1, 2) and isinstance(self.rare_count, int), "its settings are not those of an HMM")
+        self.words_ = WordModel.restore(archive, K, self.rare_count)
+        self.lexicon_ = self.words_.lexicon
+        transitions = Transitions.restore(archive, K)
+        self.neighbours_ = Neighbours.restore(archive, transitions, len(self.lexicon_.words))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
-from tagger.rows import Rows
+from tagger.rows import Rows, tally
 from tagger.vocab import StringTable
 
 
@@ -26,12 +26,17 @@ class Lexicon:
         """Of a text: its distinct words, and for each token the word's place among them and the tag."""
         there = np.bincount(ids, minlength=len(words)) > 0  # a word without any tag is not known
         table, place = StringTable.build([word for word, known in zip(words, there.tolist(), strict=False) if known])
-        cells, counts = np.unique(place[(np.cumsum(there) - 1)[ids]] * K + tags, return_counts=True)
+        cells, counts = tally(place[(np.cumsum(there) - 1)[ids]] * K + tags, len(table) * K)
         return cls(table, Rows.of(cells, len(table), K), counts)
 
     def known(self, words: Sequence[str]) -> np.ndarray:
         """Whether each word occurs."""
         return np.asarray(self.words.find(words) >= 0)
+
+    def ambiguous(self, words: Sequence[str]) -> np.ndarray:
+        """Whether each word occurs with two or more tags."""
+        ids = self.words.find(words)
+        return np.asarray(np.append(self.rows.widths, 0)[ids] > 1)  # of an unknown word, -1, the last
 
     def arrays(self) -> Arrays:
         return self.words.arrays("words") | self.rows.arrays("lexicon") | {"lexicon.counts": narrow(self.counts)}

@@ -10,13 +10,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tagger.lexicon import Lexicon
 from tagger.sentence import Sentence
+from tagger.significance import Interval, chance, interval
 
 Rate = float | None
 
 
-def rate(part: int, whole: int) -> Rate:
+def rate(part: int, whole: int | None) -> Rate:
     return part / whole if whole else None
 
 
@@ -33,11 +36,21 @@ class TagScore:
 
 @dataclass(frozen=True)
 class Confusion:
-    """How often one tag was taken for another."""
+    """How often one tag was taken for another, and the first place where it was: sentence and token, from 0."""
 
     gold: str
     guess: str
     count: int
+    example: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Macro:
+    """Means over all tags of gold or guess, each counting alike; what cannot be divided counts as 0."""
+
+    precision: Rate
+    recall: Rate
+    f1: Rate
 
 
 @dataclass(frozen=True)
@@ -45,45 +58,97 @@ class Evaluation:
     tokens: int
     sentences: int
     accuracy: Rate
+    accuracy_interval: Interval | None  # 95 %, resampled by sentence
     known_accuracy: Rate
     unknown_accuracy: Rate
+    ambiguous_accuracy: Rate  # of words seen with several tags in training
+    known_tokens: int | None
+    unknown_tokens: int | None
+    ambiguous_tokens: int | None
     sentence_accuracy: Rate
+    macro: Macro
     tags: list[TagScore]
+    unseen_tags: list[str]  # in gold, but nothing that the model could guess
     confusions: list[Confusion]
 
 
 def accuracy(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) -> Rate:
     """The share of tokens whose tag is right."""
-    right = sum(a == b for sentence, tags in pairs(gold, guesses) for _, a, b in triples(sentence, tags))
-    return rate(right, sum(map(len, gold)))
+    right, lengths = by_sentence(gold, guesses)
+    return rate(int(right.sum()), int(lengths.sum()))
 
 
-def evaluate(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]], lexicon: Lexicon | None = None) -> Evaluation:
-    """Compare tagged sentences with guessed tags. `lexicon` tells known words; without it those rates are None."""
+def by_sentence(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
+    """(B,) how many tags of each sentence are right, and (B,) how many it has."""
+    right = [sum(a == b for _, a, b in triples(sentence, tags)) for sentence, tags in pairs(gold, guesses)]
+    return np.array(right, np.int64), np.array([len(sentence) for sentence in gold], np.int64)
+
+
+def evaluate(
+    gold: Sequence[Sentence],
+    guesses: Sequence[Sequence[str]],
+    lexicon: Lexicon | None = None,
+    classes: Sequence[str] | None = None,
+) -> Evaluation:
+    """Compare tagged sentences with guessed tags.
+
+    `lexicon` tells known words, without it those figures are None; `classes` are the tags that could be guessed.
+    """
     cells: Counter[tuple[str, str]] = Counter()  # (gold, guess)
+    examples: dict[tuple[str, str], tuple[int, int]] = {}
     by_word: Counter[tuple[str, bool]] = Counter()  # (word, right)
-    whole = 0
-    for sentence, tags in pairs(gold, guesses):
-        rows = list(triples(sentence, tags))
-        cells.update((a, b) for _, a, b in rows)
-        by_word.update((word, a == b) for word, a, b in rows)
-        whole += all(a == b for _, a, b in rows) and bool(rows)
-    tokens, sentences = sum(map(len, gold)), sum(len(sentence) > 0 for sentence in gold)
-    known, unknown = known_rates(by_word, lexicon) if lexicon else (None, None)
+    for number, (sentence, tags) in enumerate(pairs(gold, guesses)):
+        for place, (word, a, b) in enumerate(triples(sentence, tags)):
+            cells[a, b] += 1
+            by_word[word, a == b] += 1
+            examples.setdefault((a, b), (number, place))
+    right, lengths = by_sentence(gold, guesses)
+    tokens, sentences = int(lengths.sum()), int((lengths > 0).sum())
+    known, unknown, ambiguous = word_groups(by_word, lexicon) if lexicon else [(0, None)] * 3
+    scores = tag_scores(cells)
     return Evaluation(
         tokens=tokens,
         sentences=sentences,
-        accuracy=rate(sum(count for (a, b), count in cells.items() if a == b), tokens),
-        known_accuracy=known,
-        unknown_accuracy=unknown,
-        sentence_accuracy=rate(whole, sentences),
-        tags=tag_scores(cells),
+        accuracy=rate(int(right.sum()), tokens),
+        accuracy_interval=interval(right, lengths),
+        known_accuracy=rate(*known),
+        unknown_accuracy=rate(*unknown),
+        ambiguous_accuracy=rate(*ambiguous),
+        known_tokens=known[1],
+        unknown_tokens=unknown[1],
+        ambiguous_tokens=ambiguous[1],
+        sentence_accuracy=rate(int(((right == lengths) & (lengths > 0)).sum()), sentences),
+        macro=Macro(*(mean([getattr(row, name) or 0.0 for row in scores]) for name in ("precision", "recall", "f1"))),
+        tags=scores,
+        unseen_tags=sorted({a for a, _ in cells} - set(classes)) if classes is not None else [],
         confusions=[
-            Confusion(a, b, count)
+            Confusion(a, b, count, examples[a, b])
             for (a, b), count in sorted(cells.items(), key=lambda cell: (-cell[1], cell[0]))
             if a != b
         ],
     )
+
+
+def mean(values: Sequence[float]) -> Rate:
+    return sum(values) / len(values) if values else None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How much better the first of two taggers is."""
+
+    accuracy: Rate  # of the second
+    difference: Rate  # the first's accuracy less the second's
+    interval: Interval | None
+    p_value: float
+
+
+def compare(gold: Sequence[Sentence], first: Sequence[Sequence[str]], second: Sequence[Sequence[str]]) -> Comparison:
+    """Two sets of guesses for the same sentences."""
+    (a, lengths), (b, _) = by_sentence(gold, first), by_sentence(gold, second)
+    tokens = int(lengths.sum())
+    difference = rate(int((a - b).sum()), tokens)
+    return Comparison(rate(int(b.sum()), tokens), difference, interval(a - b, lengths), chance(a - b))
 
 
 def tag_scores(cells: Counter[tuple[str, str]]) -> list[TagScore]:
@@ -108,15 +173,14 @@ def tag_scores(cells: Counter[tuple[str, str]]) -> list[TagScore]:
     ]
 
 
-def known_rates(by_word: Counter[tuple[str, bool]], lexicon: Lexicon) -> tuple[Rate, Rate]:
-    """Accuracy on words of the lexicon, and on all others."""
+def word_groups(by_word: Counter[tuple[str, bool]], lexicon: Lexicon) -> list[tuple[int, int | None]]:
+    """Tokens that are right and all tokens: of known words, of unknown ones, of those known with several tags."""
     words = [word for word, _ in by_word]
-    totals: Counter[bool] = Counter()
-    rights: Counter[bool] = Counter()
-    for known, ((_, right), count) in zip(lexicon.known(words).tolist(), by_word.items(), strict=True):
-        totals[known] += count
-        rights[known] += count * right
-    return rate(rights[True], totals[True]), rate(rights[False], totals[False])
+    right = np.array([ok for _, ok in by_word], bool)
+    counts = np.array(list(by_word.values()), np.int64)
+    known = lexicon.known(words)
+    groups = (known, ~known, lexicon.ambiguous(words))
+    return [(int(counts[own & right].sum()), int(counts[own].sum())) for own in groups]
 
 
 def pairs(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) -> zip[tuple[Sentence, Sequence[str]]]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +26,21 @@ from tagger.sentence import Sentence
 
 Words = Sequence[str]
 Scorer = Callable[[list[Words]], Lattice]
+Terms = Callable[[Sequence[int], int], dict[str, float]]
 Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags allowed at their tokens (N, K)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table with a title, for a reader."""
+
+    title: str
+    rows: list[list[str]]
+    head: list[str] | None = None
+
+
+def number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 class Tagger(ABC):
@@ -34,6 +50,7 @@ class Tagger(ABC):
     classes_: list[str]  # the K tags, sorted
     lexicon_: Lexicon
     summary_: dict[str, Any]  # of training, for a reader; no clocks
+    seen_: np.ndarray  # marks of the training sentences (`overlap`)
     column_: str = "upos"  # of CoNLL-U: where the tags came from, and where to put them
 
     @abstractmethod
@@ -47,12 +64,34 @@ class Tagger(ABC):
         """A function from sentences to their lattice, for use by one thread."""
 
     @abstractmethod
+    def anatomy(self, words: Words) -> Terms:
+        """A function of a path (T tags as numbers) and a token: the parts of the path's score that look at the token's
+        tag, by names that do not tell the tag."""
+
+    @abstractmethod
     def arrays(self) -> Arrays:
         """All that was learned, as named arrays."""
 
     @abstractmethod
     def restore(self, archive: Archive) -> None:
         """Take back what `arrays` gave; settings and `classes_` are there already."""
+
+    def story(self) -> list[Section]:
+        """What a person may want to know of the learned: titles and rows of text, as `tagger inspect` prints them."""
+        settings = Section("settings", [[name, str(value)] for name, value in self.stored_settings().items()])
+        summary = Section("training", [[name, number(value)] for name, value in self.summary_.items()])
+        rows = self.lexicon_.rows
+        counts = np.bincount(rows.tags, weights=self.lexicon_.counts, minlength=len(self.classes_))
+        words = np.bincount(rows.tags, minlength=len(self.classes_))
+        order = np.argsort(-counts, kind="stable").tolist()
+        tags = [[self.classes_[k], number(int(counts[k])), number(int(words[k]))] for k in order]
+        sizes = [
+            ["kind", self.kind],
+            ["tags", number(len(self.classes_))],
+            ["words", number(len(self.lexicon_.words))],
+            ["ambiguous words", number(int((rows.widths > 1).sum()))],
+        ]
+        return [Section("model", sizes), settings, summary, Section("tags", tags, ["tag", "tokens", "words"])]
 
     def describe(self) -> dict[str, Any]:
         """What else of the learned the model file tells in words."""
@@ -88,8 +127,8 @@ class Tagger(ABC):
         """For each sentence up to n taggings as (probability, tags), best first."""
         out: list[list[tuple[float, list[str]]]] = [[] for _ in X]
         for group, lattice in self.lattices(X):
-            for i, z, paths in zip(group.tolist(), lattice.log_z().tolist(), lattice.n_best(n), strict=True):
-                out[i] = [(float(np.exp(s - z)), [self.classes_[k] for k in path.tolist()]) for s, path in paths]
+            for i, paths in zip(group.tolist(), n_best(lattice, n), strict=True):
+                out[i] = [(probability, [self.classes_[k] for k in path.tolist()]) for probability, path in paths]
         return out
 
     def score(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> float:
@@ -112,6 +151,12 @@ class Tagger(ABC):
         for name, value in settings.items():
             setattr(self, name, value)
         return self
+
+
+def n_best(lattice: Lattice, n: int) -> list[list[tuple[float, np.ndarray]]]:
+    """For each sentence up to n paths as (probability, tags), best first."""
+    found = zip(lattice.n_best(n), lattice.log_z().tolist(), strict=True)
+    return [[(float(np.exp(score - z)), path) for score, path in paths] for paths, z in found]
 
 
 def by_sentence(X: Sequence[Any], answers: Iterable[tuple[np.ndarray, Any]]) -> list[Any]:
@@ -148,14 +193,14 @@ def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> l
     sentences = [sentence for sentence in tagged(X, y) if len(sentence)]
     if not sentences:
         raise TrainingError("no sentence to learn from: the corpus is empty")
-    if any(not tag for sentence in sentences for tag in sentence.tags or ()):
+    if any("" in (sentence.tags or ()) for sentence in sentences):
         raise TrainingError("a token has an empty tag")
     return sentences
 
 
-def training_data(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> tuple[list[Sentence], list[str], np.ndarray]:
-    """The sentences to learn from, the tag set, and all tags as numbers (N,)."""
-    sentences = training_sentences(X, y)
-    names = sorted({tag for sentence in sentences for tag in sentence.tags or ()})
+def tag_numbers(sentences: Sequence[Sentence]) -> tuple[list[str], np.ndarray]:
+    """The tag set, and all tags as numbers (N,)."""
+    written = list(chain.from_iterable(sentence.tags or () for sentence in sentences))
+    names = sorted(set(written))
     numbers = {name: k for k, name in enumerate(names)}
-    return sentences, names, np.array([numbers[tag] for sentence in sentences for tag in sentence.tags or ()])
+    return names, np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))

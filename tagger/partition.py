@@ -1,8 +1,9 @@
 """A corpus into train, dev and test: by chance, but the same chance every time, with equal sentences on one side.
 
 Sentences with the same words form a group. Each group has a number made of the seed and its words by a hash; in the
-order of these numbers groups are given to a part until it has its share of the tokens. So neither the order of the
-corpus nor the version of Python matters, and a model is never tested on a sentence it was trained on.
+order of these numbers a part takes every group that brings it nearer to its share of the tokens, and leaves the others
+to the parts after it. So neither the order of the corpus nor the version of Python matters, and a model is never tested
+on a sentence it was trained on.
 """
 
 from __future__ import annotations
@@ -21,19 +22,21 @@ def partition(sentences: Sequence[Sentence], shares: dict[str, float], seed: int
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for i, sentence in enumerate(sentences):
         groups[tuple(sentence.words)].append(i)
-    order = iter(sorted(groups.items(), key=lambda group: number(group[0], seed)))
+    left = sorted(groups.items(), key=lambda group: number(group[0], seed))
     total = sum(map(len, sentences))
     parts = [REST] * len(sentences)
     for name, share in shares.items():
         wanted, given = share * total, 0
-        for words, members in order:
+        others = []
+        for words, members in left:
             size = len(words) * len(members)
-            if given + size / 2 <= wanted:  # with it, the part is nearer to its share than without
-                given += size
-                for i in members:
-                    parts[i] = name
-            if given >= wanted:
-                break
+            if given + size / 2 > wanted:  # without it, the part is nearer to its share
+                others.append((words, members))
+                continue
+            given += size
+            for i in members:
+                parts[i] = name
+        left = others
     return parts
 
 

@@ -41,6 +41,10 @@ class TagParts:
         """K + A"""
         return self.K + len(self.names)
 
+    def columns_of(self, k: int) -> np.ndarray:
+        """The tag itself and its parts."""
+        return np.append(k, self.K + np.flatnonzero(self.matrix[:, k]))
+
     def places(self, others: TagParts) -> np.ndarray:
         """The columns here of the parts of others, all of which are here too."""
         return self.K + np.searchsorted(self.names, others.names) if others.names else np.empty(0, np.int64)

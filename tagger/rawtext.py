@@ -37,7 +37,7 @@ class RawText:
     @property
     def waiting(self) -> bool:
         """Whether the next sentence may have to be waited for."""
-        return self.source.live and self._last
+        return self._last and self.source.silent
 
     def __iter__(self) -> Iterator[Sentence]:
         held: Sentence | None = None

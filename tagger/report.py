@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tagger.metrics import Evaluation, Rate
+from tagger.metrics import Comparison, Evaluation, Rate
+from tagger.sentence import Sentence
+from tagger.significance import Interval
 
 CONFUSIONS = 10  # shown in the table
+AROUND = 5  # words shown on either side of an example
 
 
 def as_json(found: Evaluation) -> dict[str, Any]:
@@ -17,26 +21,86 @@ def as_json(found: Evaluation) -> dict[str, Any]:
     return whole
 
 
-def as_table(found: Evaluation) -> str:
-    """What a person wants to see."""
-    head = [
-        ("tokens", f"{found.tokens:,}"),
-        ("sentences", f"{found.sentences:,}"),
-        ("accuracy", percent(found.accuracy)),
-        ("  known words", percent(found.known_accuracy)),
-        ("  unknown words", percent(found.unknown_accuracy)),
-        ("sentences all right", percent(found.sentence_accuracy)),
+def as_table(found: Evaluation, gold: Sequence[Sentence] = (), tokens_per_second: float | None = None) -> str:
+    """What a person wants to see; the sentences `gold` serve as examples."""
+    lines = [f"{name:<20} {value:>9}{more}" for name, value, more in headline(found, tokens_per_second)]
+    if found.unseen_tags:
+        lines.append(f"gold tags that the model does not have: {' '.join(found.unseen_tags)}")
+    return "\n".join([*lines, *tag_table(found), *confusion_table(found, gold)]) + "\n"
+
+
+def headline(found: Evaluation, tokens_per_second: float | None) -> list[tuple[str, str, str]]:
+    def of(tokens: int | None) -> str:
+        return "" if tokens is None else f"   of {tokens:,}"
+
+    rows = [
+        ("tokens", f"{found.tokens:,}", ""),
+        ("sentences", f"{found.sentences:,}", ""),
+        ("accuracy", percent(found.accuracy), between(found.accuracy_interval)),
+        ("  known words", percent(found.known_accuracy), of(found.known_tokens)),
+        ("  unknown words", percent(found.unknown_accuracy), of(found.unknown_tokens)),
+        ("  ambiguous words", percent(found.ambiguous_accuracy), of(found.ambiguous_tokens)),
+        ("sentences all right", percent(found.sentence_accuracy), ""),
+        ("macro precision", percent(found.macro.precision), ""),
+        ("macro recall", percent(found.macro.recall), ""),
+        ("macro F1", percent(found.macro.f1), ""),
     ]
-    lines = [f"{name:<20} {value:>9}" for name, value in head]
+    return rows if tokens_per_second is None else [*rows, ("tokens/s", f"{tokens_per_second:,.0f}", "")]
+
+
+def between(interval: Interval | None) -> str:
+    return f"   95 % interval {100 * interval[0]:.2f} to {100 * interval[1]:.2f}" if interval else ""
+
+
+def tag_table(found: Evaluation) -> list[str]:
     width = max([len(row.tag) for row in found.tags] + [len("guess")])
-    lines += ["", f"{'tag':<{width}} {'precision':>10} {'recall':>9} {'F1':>9} {'support':>8}"]
+    lines = ["", f"{'tag':<{width}} {'precision':>10} {'recall':>9} {'F1':>9} {'support':>8}"]
     for row in found.tags:
         rates = f"{percent(row.precision):>10} {percent(row.recall):>9} {percent(row.f1):>9}"
         lines.append(f"{row.tag:<{width}} {rates} {row.support:>8,}")
-    if found.confusions:
-        lines += ["", f"{'gold':<{width}} {'guess':<{width}} {'times':>7}"]
-        lines += [f"{c.gold:<{width}} {c.guess:<{width}} {c.count:>7,}" for c in found.confusions[:CONFUSIONS]]
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def confusion_table(found: Evaluation, gold: Sequence[Sentence]) -> list[str]:
+    shown = found.confusions[:CONFUSIONS]
+    if not shown:
+        return []
+    width = max(len(tag) for c in shown for tag in ("guess", c.gold, c.guess))
+    lines = ["", f"{'gold':<{width}} {'guess':<{width}} {'times':>7}" + "   for example" * bool(gold)]
+    for c in shown:
+        example = f"   {excerpt(gold[c.example[0]], c.example[1])}" if gold else ""
+        lines.append(f"{c.gold:<{width}} {c.guess:<{width}} {c.count:>7,}{example}")
+    return lines
+
+
+def excerpt(sentence: Sentence, place: int) -> str:
+    """The words around a token, which stands in brackets."""
+    begin, end = max(0, place - AROUND), place + AROUND + 1
+    words = [*sentence.words[begin:place], f"[{sentence.words[place]}]", *sentence.words[place + 1 : end]]
+    return "… " * (begin > 0) + printable(" ".join(words)) + " …" * (end < len(sentence))
+
+
+def printable(text: str) -> str:
+    """What a terminal shows and does not obey."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def in_words(found: Comparison, first: str, second: str) -> str:
+    """A difference as a sentence."""
+    difference = found.difference or 0.0
+    if not difference:
+        return f"{first} and {second} are equally accurate."
+    sign = 1 if difference > 0 else -1
+    better, worse = (first, second)[::sign]
+    low, high = sorted(100 * sign * bound for bound in found.interval or (difference, difference))
+    chance = "less than 0.0002" if found.p_value < 0.0002 else f"{found.p_value:.4f}"
+    hardly = "the difference is hardly chance"
+    meaning = hardly if found.p_value < 0.05 else "it may well be chance: do not build on this difference"
+    return (
+        f"{better} is better than {worse} by {abs(100 * difference):.2f} points "
+        f"(95 % interval {low:.2f} to {high:.2f}).\n"
+        f"If both were equally good, a difference like this would come up with probability {chance}: {meaning}."
+    )
 
 
 def percent(rate: Rate) -> str:

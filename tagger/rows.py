@@ -10,6 +10,8 @@ import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
 
+DENSE = 1 << 22  # as many cells may be laid out in full; more are sorted and searched for
+
 
 class Rows:
     def __init__(self, widths: np.ndarray, tags: np.ndarray) -> None:
@@ -60,3 +62,12 @@ def ranges(lengths: np.ndarray) -> np.ndarray:
     """0 … n-1 for each n, one after the other."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+
+
+def tally(keys: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct keys, ascending, and how often each occurs."""
+    if cells > DENSE:
+        return np.unique(keys, return_counts=True)
+    counts = np.bincount(keys, minlength=cells)
+    found = np.flatnonzero(counts)
+    return found, counts[found]

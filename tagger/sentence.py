@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-ANY = "?"  # in the place of a tag, where it is open
+ANY = "?"  # in the place of a tag: it is open
+NO_TAG = ""  # in the place of a tag: none is written there
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,8 @@ class Sentence:
     def with_tags(
         self,
         tags: Sequence[str],
-        probabilities: Sequence[float] | None = None,
-        nbest: Sequence[tuple[float, Sequence[str]]] | None = None,
+        probabilities: Sequence[float] = (),
+        nbest: Sequence[tuple[float, Sequence[str]]] = (),
     ) -> Sentence:
         return Sentence(self.words, tags, self.layout, probabilities, nbest, self.offsets)
 

@@ -44,7 +44,7 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
         "summary": model.summary_,
         **model.describe(),
     }
-    write(path, meta, model.arrays())
+    write(path, meta, {"seen": model.seen_} | model.arrays())
 
 
 def load_model(path: str | os.PathLike[str]) -> Tagger:
@@ -137,5 +137,6 @@ def build(archive: Archive) -> Tagger:
     model.classes_ = tags
     model.column_ = archive.setting("column", str)
     model.summary_ = archive.setting("summary", dict)
+    model.seen_ = archive.take("seen", "u", None)
     model.restore(archive)
     return model

@@ -163,7 +163,17 @@ def check_classes(templates: list[Template], classes: WordClasses | None, name: 
 
 
 def describe(sentence: Sequence[str], templates: list[Template], classes: WordClasses | None = None) -> list[list[str]]:
-    """Each token's features as text: `suffix:3[0]=ing`. The marks outside the sentence are `<before>` and `<after>`."""
+    """Each token's features as text."""
+    return [[text for text in row if text is not None] for row in filled(sentence, templates, classes)]
+
+
+def filled(
+    sentence: Sequence[str], templates: list[Template], classes: WordClasses | None = None
+) -> list[list[str | None]]:
+    """For each token and template the feature as text: `suffix:3[0]=ing`; None where there is none.
+
+    The marks outside the sentence are `<before>` and `<after>`.
+    """
     values = values_of(parts_of(templates), sentence, classes)
 
     def fill(part: Part, i: int) -> str | None:
@@ -175,6 +185,6 @@ def describe(sentence: Sequence[str], templates: list[Template], classes: WordCl
 
     rows = []
     for i in range(len(sentence)):
-        filled = [[fill(part, i) for part in template.parts] for template in templates]
-        rows.append([" & ".join(map(str, parts)) for parts in filled if None not in parts])
+        texts = [[fill(part, i) for part in template.parts] for template in templates]
+        rows.append([None if None in parts else " & ".join(map(str, parts)) for parts in texts])
     return rows

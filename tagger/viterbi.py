@@ -68,9 +68,6 @@ def n_best(chain: Chain, n: int) -> list[list[tuple[float, np.ndarray]]]:
     """For each sentence by rank, up to n paths as (score, tags (T,)), best first, each path once."""
     chain = replace(chain, emissions=chain.emissions.astype(np.float64))
     delta = forward(chain)
-    for before, here in chain.pack.steps():  # the whole score of a path, instead of what the last step adds
-        top = delta[before].max(axis=1, keepdims=True)
-        delta[here] += np.where(np.isneginf(top), 0.0, top)
     rows = [chain.pack.starts[:length] + rank for rank, length in enumerate(chain.pack.lengths.tolist())]
     return [search(delta[own], chain.emissions[own], chain, n) for own in rows]
 
@@ -78,29 +75,33 @@ def n_best(chain: Chain, n: int) -> list[list[tuple[float, np.ndarray]]]:
 def search(delta: np.ndarray, E: np.ndarray, chain: Chain, n: int) -> list[tuple[float, np.ndarray]]:
     """The n best paths of one sentence with the forward scores delta (T, K) and the emissions E (T, K).
 
-    Tree-trellis search (Soong & Huang 1991): paths are built from their end, and delta tells exactly how well each
-    unfinished one can be completed. So the heap gives up whole paths in order, and none that is not wanted.
+    Tree-trellis search (Soong & Huang 1991): paths are built from their end, and delta tells exactly how much is lost
+    by each choice of a tag, compared with the best one there. The heap gives up whole paths by rising loss. The best
+    choice loses nothing at all, not even by rounding, and of equal losses the path that is nearest to its beginning
+    comes first: so ties do not make the search visit half-built paths without end.
     """
     if len(delta) == 0:
         return [(0.0, np.empty(0, np.int64))][:n]
     found: list[tuple[float, np.ndarray]] = []
-    heap: list[tuple[float, int, int, Path, float]] = []  # (-bound, tie, t, tags from t on, their score)
+    heap: list[tuple[float, int, int, Path, float]] = []  # (loss, t, tie, tags from t on, their score)
     tie = count()
 
-    def push(t: int, scores: np.ndarray, path: Path) -> None:
+    def push(t: int, scores: np.ndarray, path: Path, loss: float) -> None:
         """Put every tag of token t in front of the path; `scores` (K,) is what follows delta[t]."""
         bounds = delta[t] + scores
+        top = bounds.max()
         for k in np.flatnonzero(bounds > -np.inf).tolist():
-            heapq.heappush(heap, (-float(bounds[k]), next(tie), t, (k, path), float(scores[k])))
+            heapq.heappush(heap, (loss + float(top - bounds[k]), t, next(tie), (k, path), float(scores[k])))
 
-    push(len(delta) - 1, chain.end, None)
+    push(len(delta) - 1, chain.end, None, 0.0)
     while heap and len(found) < n:
-        bound, _, t, path, score = heapq.heappop(heap)
+        loss, t, _, path, score = heapq.heappop(heap)
         assert path is not None
         if t == 0:
-            found.append((-bound, np.array(unlinked(path))))
+            best = found[0][0] if found else float(delta[0, path[0]]) + score
+            found.append((best - loss, np.array(unlinked(path))))
         else:
-            push(t - 1, chain.transitions[:, path[0]] + E[t, path[0]] + score, path)
+            push(t - 1, chain.transitions[:, path[0]] + E[t, path[0]] + score, path, loss)
     return found
 
 

@@ -34,8 +34,17 @@ def in_order(
     """
     here = start()
     pool: Pool | None = None
+    failure: Exception | None = None
+    source = enumerate(blocks)
     try:
-        for number, (block, urgent) in enumerate(blocks):
+        while True:
+            try:
+                number, (block, urgent) = next(source)
+            except StopIteration:
+                break
+            except Exception as error:  # what was read before it is answered first
+                failure = error
+                break
             if jobs == 1 or number == 0 or (urgent and pool is None):
                 yield here(block)
                 continue
@@ -47,6 +56,8 @@ def in_order(
                 yield pool.oldest_answer()
         while pool and pool.busy:
             yield pool.oldest_answer()
+        if failure:
+            raise failure
     finally:
         if pool:
             pool.close()

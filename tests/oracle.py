@@ -13,6 +13,17 @@ def score(start, transitions, end, emissions, path):
     return total + sum(transitions[i][j] for i, j in pairwise(path))
 
 
+def second_order(transitions, emissions):
+    """Every path of a second-order chain with its score, best first; the last index of `transitions` is the mark."""
+    mark = len(transitions) - 1
+    every = []
+    for path in product(range(mark), repeat=len(emissions)):
+        tags = [mark, mark, *path, mark] if path else []
+        total = sum(transitions[u][v][w] for u, v, w in zip(tags, tags[1:], tags[2:], strict=False))
+        every.append((total + sum(emissions[t][k] for t, k in enumerate(path)), path))
+    return sorted(every, key=lambda found: (-found[0], found[1]))
+
+
 def paths(start, transitions, end, emissions):
     """Every path with its score, best first."""
     tags = range(len(start))

@@ -194,3 +194,13 @@ def test_a_part_that_would_be_empty_is_refused_and_nothing_written(tmp_path, cap
 @pytest.mark.parametrize("shares", [["--dev", "0.5", "--test", "0.5"], ["--dev", "1"], ["--test", "-0.1"]])
 def test_fractions_must_leave_something_to_train_on(tmp_path, shares):
     assert run(["split", str(tmp_path / "c.txt"), *shares]) == 2
+
+
+def test_every_seed_gives_every_part_its_share():
+    sentences = read_corpus("data/english-train.txt")
+    total = sum(map(len, sentences))
+    for seed in range(60):
+        parts = partition(sentences, {"dev": 0.1, "test": 0.1}, seed)
+        for name in ("dev", "test"):
+            tokens = sum(len(s) for s, part in zip(sentences, parts, strict=True) if part == name)
+            assert abs(tokens - 0.1 * total) < 0.01 * total

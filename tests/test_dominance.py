@@ -47,7 +47,7 @@ def test_every_score_equals_that_of_the_plain_recursion(kind, large, seed, K, dt
     np.testing.assert_array_equal(pruned[1], plain[1])
 
 
-@pytest.mark.parametrize("model", [CRFTagger(max_iterations=20), HMMTagger()], ids=lambda model: model.kind)
+@pytest.mark.parametrize("model", [CRFTagger(max_iterations=20), HMMTagger(order=1)], ids=lambda model: model.kind)
 def test_on_text_it_finds_the_same_and_looks_at_few_tags(model):
     model.fit(read_corpus("data/english-train.txt"))
     (_, lattice), *_ = model.lattices(read_corpus("data/english-test.txt"))

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 HEAVY = {
     "scipy": {"tables", "clustering"},
-    "threadpoolctl": {"crf", "clustering"},
+    "threadpoolctl": {"crf", "hmm", "clustering"},
     "tqdm": {"cli.bars"},
     "jieba": {"chinese"},
 }

@@ -102,7 +102,7 @@ def test_the_moment_to_answer_is_when_the_last_sentence_of_what_came_is_out():
         yield "One. Two.\nThr"
         yield "ee"
 
-    text = RawText(SimpleNamespace(texts=parts, live=True), "english")
+    text = RawText(SimpleNamespace(texts=parts, silent=True), "english")
     assert [(" ".join(s.words), text.waiting) for s in text] == [("One .", False), ("Two .", True), ("Three", True)]
 
 

@@ -11,7 +11,7 @@ from tagger import CRFTagger, HMMTagger, Sentence, load_model, save_model
 from tagger.errors import FileError, ModelError
 
 CORPUS = [Sentence(["the", "dog", "barks"], ["D", "N", "V"]), Sentence(["a", "cat"], ["D", "N"])]
-KINDS = {"hmm": HMMTagger(), "crf": CRFTagger(max_iterations=5)}
+KINDS = {"hmm": HMMTagger(rare_count=1), "crf": CRFTagger(max_iterations=5)}
 
 
 @pytest.fixture(params=list(KINDS))
@@ -120,9 +120,9 @@ def test_every_array_is_needed_and_checked(path):
     content = path.read_bytes()
     for name, array in arrays.items():
         forgeries = [None, array.astype(">f8"), np.zeros((2, 2, 2)), np.array(["x"])]
-        if array.dtype.kind == "f":
+        if array.size and array.dtype.kind == "f":
             forgeries.append(np.full_like(array, np.nan))
-        if array.size and name != "guesser.kappas":  # one ending more to look at does no harm
+        if array.size:
             forgeries.append(np.concatenate([array, array.max(axis=0, keepdims=True)]))
         for forgery in forgeries:
             path.write_bytes(content)
@@ -139,7 +139,7 @@ def test_saving_fails_cleanly(tmp_path):
 
 def test_lengths_that_wrap_around_are_refused(path):
     with np.load(path) as members:
-        names = [name for name in members if name.endswith((".widths", ".lengths"))]
+        names = [name for name in members if name.endswith((".widths", ".lengths")) and members[name].size]
         arrays = {name: members[name].astype(np.uint64) for name in names}
     content = path.read_bytes()
     for name, array in arrays.items():

@@ -106,7 +106,12 @@ def test_given_tags_are_kept_and_the_rest_decided_around_them(models):
 
 def test_a_tail_that_is_no_tag_is_an_error_with_place_and_advice(models):
     code, out, err = refused(models, "--keep-tags", text="The/DT dog\nthis and/or that\n")
-    assert code == 1 and out == "The/DT dog/NN\n" and err.startswith("tagger: stdin:2: 'and/or'") and "and/or/?" in err
+    assert (
+        code == 1
+        and out == "The/DT dog/NN\n"
+        and err.startswith("tagger: stdin:2: token 2, 'and/or'")
+        and "and/or/?" in err
+    )
 
 
 SOME_TAGS = {
@@ -130,7 +135,7 @@ def test_a_lexicon_restricts_its_words(models, tmp_path):
         tokens = tag(models, "-m", model, "--lexicon", path)[0].split()
         assert tokens[1] in ("dog/VB", "dog/JJ") and tokens[2] == "barks/NNS"
     code, _, err = refused(models, "--lexicon", path, "--keep-tags", text="a dog/NN\n")
-    assert code == 1 and "stdin:1: 'dog/NN': the lexicon does not allow" in err
+    assert code == 1 and "stdin:1: token 2: the lexicon does not allow the tag 'NN' for 'dog'" in err
     path.write_text("dog\tNN\ncat\tXYZ\n")
     code, _, err = refused(models, "--lexicon", path)
     assert code == 1 and "lexicon.tsv:2:" in err and "'XYZ'" in err
@@ -182,6 +187,8 @@ def test_when_a_worker_dies_or_a_signal_comes_it_is_said_and_nothing_is_left(mod
     _, err = process.communicate(timeout=60)
     assert process.returncode == code and err.count(b"\n") == 1, err
     assert number != signal.SIGKILL or b"a worker process died" in err
+    while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
+        time.sleep(0.01)  # a signal may find them half-born: then they end when they see that nobody is there
     assert not any(Path(f"/proc/{child}").exists() for child in children)
     assert out.read_text() == "old" and sorted(p.name for p in tmp_path.iterdir()) == ["large.txt", "out.txt"]
 
@@ -216,7 +223,69 @@ def test_a_sentence_of_a_hundred_thousand_tokens(models):
 
 
 def test_untokenised_text_is_hinted_at_once(models):
-    _, err = tag(models, text="Hello world.\nWell, yes!\nMr. Smith works at Acme Inc.\n")
-    assert err.count("hint:") == 1 and "'world.'" in err
+    for name in ("slash", "jsonl"):
+        _, err = tag(models, "--output-format", name, text="Hello world.\nWell, yes!\nMr. Smith works at Acme Inc.\n")
+        assert err.count("hint:") == 1 and "'world.'" in err and "--tokenize" in err
+    assert "hint" in tag(models, text='She said "yes."\n')[1] + tag(models, text='Say "world!"\n')[1]
     assert tag(models, text="Mr. Smith works at Acme Inc. , e.g. here : 3.5 o'clock .\n")[1] == ""
     assert tag(models, "-q", text="Hello world.\n")[1] == ""
+
+
+def test_a_word_without_a_tag_is_open_even_where_the_question_mark_is_a_tag(tmp_path):
+    corpus = [s.split() for s in ("is/V it/P ?/?", "is/V he/P ?/?", "he/P is/V ./.")]
+    (tmp_path / "q.txt").write_text("".join(" ".join(s) + "\n" for s in corpus))
+    save_model(HMMTagger().fit(read_corpus(tmp_path / "q.txt")), tmp_path / "model.npz")
+    assert tag(tmp_path, "--keep-tags", text="is it ?\n")[0] == tag(tmp_path, text="is it ?\n")[0]
+    assert tag(tmp_path, "--keep-tags", text="is/? it ?\n")[0].startswith("is/? ")
+
+
+def test_ties_do_not_make_the_search_for_the_n_best_endless(tmp_path):
+    (tmp_path / "tie.txt").write_text("x/A x/B\nx/B x/A\nx/A x/A\nx/B x/B\n")
+    save_model(CRFTagger(max_iterations=5).fit(read_corpus(tmp_path / "tie.txt")), tmp_path / "model.npz")
+    out, _ = tag(tmp_path, "--nbest", 20, text="x " * 60 + "\n")
+    assert len(set(out.splitlines())) == 21
+
+
+def test_a_quick_pipe_is_read_in_large_blocks_and_shared(models):
+    """The writer is always ahead: workers must be started although standard input is a pipe."""
+    with start(models, "--jobs", 2, "-q") as process:
+        text = large_text(30_000).encode()
+        out, err = process.communicate(text, timeout=100)
+    assert out.count(b"\n") == text.count(b"\n") and err == b""
+
+
+def test_a_lone_carriage_return_belongs_to_its_word(models):
+    assert tag(models, text="x\rend z\n")[0].startswith("x\rend/")
+
+
+def test_what_cannot_be_written_stops_the_run_after_all_that_can(models):
+    text = '{"words": ["fine"]}\n{"words": ["New York"]}\n{"words": ["lost"]}\n'
+    code, out, err = refused(models, "--input-format", "jsonl", "--output-format", "slash", text=text)
+    assert code == 1 and out.startswith("fine/") and out.count("\n") == 1 and "'New York'" in err
+
+
+def test_an_error_in_the_next_file_comes_after_all_answers(models, tmp_path):
+    path = tmp_path / "large.txt"
+    path.write_text(large_text())
+    (tmp_path / "folder").mkdir()
+    counts = {refused(models, path, tmp_path / "folder", "--jobs", jobs)[1].count("\n") for jobs in (1, 2, 4)}
+    assert counts == {large_text().count("\n")}
+
+
+def test_probabilities_of_older_tags_are_not_kept(models):
+    for name in ("jsonl", "conllu"):
+        sure, _ = tag(models, "--probabilities", "--output-format", name)
+        again, _ = tag(models, "-m", "hmm.npz", "--input-format", name, text=sure)
+        assert "prob" in sure and "prob" not in again
+
+
+@pytest.mark.parametrize(
+    "options", [("--min-probability", "nan"), ("--nbest", "2", "--min-probability", "0.5"), ("--lexicon", "-")]
+)
+def test_wishes_that_make_no_sense_are_wrong_usage(models, options):
+    assert refused(models, *options)[0] == 2
+
+
+def test_kept_tags_are_sure(models):
+    text = "The/DT dog/NN barks/VBZ ./.\n"
+    assert tag(models, "--keep-tags", "--min-probability", 1, text=text)[0] == text

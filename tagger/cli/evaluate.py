@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import asdict
+from typing import Any
 
 import click
 
@@ -11,20 +14,29 @@ from tagger.cli.options import (
     check_output,
     encoding_option,
     examples,
+    given,
     input_format_option,
     map_option,
     model_option,
     output_option,
     quiet_option,
     read_tagged,
+    say,
     say_unmapped,
     tag_map_of,
     write_text,
 )
 from tagger.corpus.conllu import COLUMNS
-from tagger.metrics import evaluate
-from tagger.report import as_json, as_table
+from tagger.errors import CorpusError, quote
+from tagger.metrics import compare, evaluate
+from tagger.model import Tagger
+from tagger.overlap import overlap
+from tagger.report import as_json, as_table, in_words
+from tagger.sentence import Sentence
 from tagger.store import load_model
+from tagger.tagmap import TagMap
+
+Tags = list[list[str]]
 
 
 @click.command(
@@ -32,14 +44,18 @@ from tagger.store import load_model
     epilog=examples(
         "tagger eval gold.txt",
         "tagger eval gold.txt -m english.npz --json",
+        "tagger eval gold.txt -m crf.npz --compare hmm.npz",
+        "tagger eval gold.txt --predictions tagged-by-somebody-else.txt",
         "tagger eval gold-upos.txt -m penn.npz --map penn-upos.tsv",
     ),
 )
 @click.argument("gold", type=PATH)
 @model_option
+@click.option("--predictions", metavar="FILE", type=PATH, help="Judge these tags instead of a model's.")
+@click.option("--compare", "others", metavar="MODEL", multiple=True, help="Is the model better than this one?")
 @input_format_option
 @encoding_option
-@click.option("--column", type=click.Choice(list(COLUMNS)), help="Of CoNLL-U.  [default: the model's]")
+@click.option("--column", type=click.Choice(list(COLUMNS)), help="Of CoNLL-U.  [default: the model's, else upos]")
 @map_option
 @click.option("--json", "as_program", is_flag=True, help="For programs: rates are fractions, undefined is null.")
 @output_option
@@ -47,6 +63,8 @@ from tagger.store import load_model
 def command(
     gold: str,
     model_path: str,
+    predictions: str | None,
+    others: tuple[str, ...],
     input_format: str | None,
     encoding: str,
     column: str | None,
@@ -55,19 +73,74 @@ def command(
     output: str,
     quiet: bool,
 ) -> None:
-    """Judge a model by a corpus with the right tags.
+    """Judge a model, or tags from anywhere, by a corpus with the right tags.
 
-    GOLD may be - for standard input. --map renames tags on both sides, the model's and those of GOLD, before they are
-    compared; so a map from Penn to universal tags serves for GOLD with either.
+    GOLD may be - for standard input. With --predictions no model is needed; -m then only tells which words are known.
+    --map renames tags on all sides before they are compared; so a map from Penn to universal tags serves for GOLD with
+    either.
     """
-    check_output(output, gold, model_path, map_path)
+    check_output(output, gold, predictions, model_path, map_path, *others)
     tag_map = tag_map_of(map_path)
-    model = load_model(model_path)
-    sentences = read_tagged(gold, input_format, encoding, column or model.column_)
-    guesses = model.predict(sentences)
-    if tag_map:
-        sentences, guesses = [tag_map.sentence(s) for s in sentences], [tag_map.tags(tags) for tags in guesses]
-        say_unmapped(tag_map, quiet)
-    found = evaluate(sentences, guesses, model.lexicon_)
-    text = json.dumps(as_json(found), ensure_ascii=False, indent=2) + "\n" if as_program else as_table(found)
+    model = load_model(model_path) if not predictions or given("model_path") else None
+    rival_models = {path: load_model(path) for path in others}
+    column = column or (model.column_ if model else "upos")
+    sentences = read_tagged(gold, input_format, encoding, column)
+    begin = time.perf_counter()
+    if predictions:
+        guesses = aligned(sentences, read_tagged(predictions, None, encoding, column), gold, predictions)
+    else:
+        guesses = model.predict(sentences) if model else []
+    speed = None if predictions else sum(map(len, sentences)) / (time.perf_counter() - begin)
+    rivals = {path: rival.predict(sentences) for path, rival in rival_models.items()}
+    seen = overlap([sentence.words for sentence in sentences], model.seen_) if model else None
+    sentences, guesses, rivals = renamed(sentences, guesses, rivals, tag_map)
+    say_unmapped(tag_map, quiet)
+    if seen:
+        say(f"warning: {seen:,} sentences of {gold} were in the training corpus of {model_path}", quiet)
+    found = evaluate(sentences, guesses, model.lexicon_ if model else None, tag_names(model, tag_map))
+    comparisons = {path: compare(sentences, guesses, tags) for path, tags in rivals.items()}
+    if as_program:
+        compared = [{"model": path, **asdict(comparison)} for path, comparison in comparisons.items()]
+        more = {"training_overlap": seen, "tokens_per_second": speed, "compare": compared}
+        text = json.dumps(as_json(found) | more, ensure_ascii=False, indent=2) + "\n"
+    else:
+        told = [in_words(comparison, predictions or model_path, path) for path, comparison in comparisons.items()]
+        text = as_table(found, sentences, speed) + "".join(f"\n{line}\n" for line in told)
     write_text(output, text)
+
+
+def aligned(gold: list[Sentence], guessed: list[Sentence], gold_name: str, guessed_name: str) -> Tags:
+    """The tags of the predictions, if their words are those of the gold corpus."""
+    for number, (right, found) in enumerate(zip(gold, guessed, strict=False), 1):
+        for place, (a, b) in enumerate(zip(right.words, found.words, strict=False), 1):
+            if a != b:
+                raise differ(f"sentence {number}, token {place}", quote(a), quote(b), gold_name, guessed_name)
+        if len(right) != len(found):
+            raise differ(f"sentence {number}", f"{len(right)} tokens", f"{len(found)}", gold_name, guessed_name)
+    if len(gold) != len(guessed):
+        raise differ("the end", f"{len(gold)} sentences", f"{len(guessed)}", gold_name, guessed_name)
+    return [list(sentence.tags or ()) for sentence in guessed]
+
+
+def differ(place: str, a: str, b: str, gold_name: str, guessed_name: str) -> CorpusError:
+    return CorpusError(f"{guessed_name}: {place}: expected {a} as in {gold_name}, got {b}")
+
+
+def renamed(
+    sentences: list[Sentence], guesses: Tags, rivals: dict[str, Tags], tag_map: TagMap | None
+) -> tuple[list[Sentence], Tags, dict[str, Tags]]:
+    if tag_map is None:
+        return sentences, guesses, rivals
+
+    def all_tags(tags: Tags) -> Tags:
+        return [tag_map.tags(own) for own in tags]
+
+    mapped = [tag_map.sentence(sentence) for sentence in sentences]
+    return mapped, all_tags(guesses), {path: all_tags(tags) for path, tags in rivals.items()}
+
+
+def tag_names(model: Tagger | None, tag_map: TagMap | None) -> Any:
+    """What could be guessed, under the names of the map."""
+    if model is None:
+        return None
+    return tag_map.tags(model.classes_) if tag_map else model.classes_

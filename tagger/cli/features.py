@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tagger.classes import WordClasses
 from tagger.cli.options import (
     PATH,
     check_output,
@@ -16,7 +17,6 @@ from tagger.cli.options import (
 )
 from tagger.corpus import format_of, read_sentences
 from tagger.files import Lines, open_output
-from tagger.store import load_classes
 from tagger.template import check_classes, describe, parse_templates, template_text
 
 
@@ -49,7 +49,7 @@ def command(
     """
     check_output(output, file, features, classes)
     templates = parse_templates(template_text(features), features)
-    table = load_classes(classes) if classes else None
+    table = classes_of(classes) if classes else None
     check_classes(templates, table, features)
     sentences = read_sentences(Lines(file, encoding), input_format or format_of(file), tagged=False)
     with open_output(output) as stream:
@@ -58,3 +58,9 @@ def command(
             text = "".join("\t".join([word, *found]) + "\n" for word, found in rows) + "\n"
             stream.write(text.encode("utf-8", "backslashreplace"))
             stream.flush()
+
+
+def classes_of(path: str) -> WordClasses:
+    from tagger.store import load_classes
+
+    return load_classes(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from itertools import pairwise
@@ -20,9 +21,21 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-PATH = click.Path(allow_dash=True)
+PATH = click.Path(allow_dash=True, readable=False)
 MODEL = "model.npz"
 LANGUAGES = ("english", "chinese")
+
+
+class Finite(click.FloatRange):
+    """A number in a range, but neither nan nor infinity."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
 
 
 def examples(*lines: str) -> str:
@@ -108,6 +121,12 @@ class TokenizingCommand(click.Command):
 def map_option(command: Decorated) -> Decorated:
     help = "Rename tags: lines TAG TAB TAG. Tags that it does not mention stay."
     return click.option("--map", "map_path", type=PATH, metavar="FILE", help=help)(command)
+
+
+def given(option: str) -> bool:
+    """Whether the user named the option."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 def say(message: str, quiet: bool) -> None:

@@ -10,6 +10,7 @@ import click
 
 from tagger.cli.options import (
     PATH,
+    Finite,
     check_output,
     encoding_option,
     examples,
@@ -24,7 +25,7 @@ from tagger.partition import REST, partition
 from tagger.sentence import Sentence
 
 WITH_LAYOUT = ("conllu", "jsonl")  # written back from what was read: their tags need not be understood
-SHARE = click.FloatRange(0, 1, max_open=True)
+SHARE = Finite(0, 1, max_open=True)
 
 
 @click.command(

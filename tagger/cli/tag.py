@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,8 +14,10 @@ import click
 
 from tagger.annotate import Annotator
 from tagger.cli.bars import open_bar, show_bar
+from tagger.cli.inputs import Hint, Named, check_inputs, named_blocks, sentences_of
 from tagger.cli.options import (
     PATH,
+    Finite,
     TokenizingCommand,
     check_output,
     encoding_option,
@@ -26,28 +27,20 @@ from tagger.cli.options import (
     model_option,
     output_option,
     quiet_option,
-    say,
     say_unmapped,
     tag_map_of,
     tokenize_option,
 )
 from tagger.constraints import Constraints, read_lexicon
 from tagger.cores import available_cores
-from tagger.corpus import FORMATS, format_of, read_sentences, render
-from tagger.errors import CorpusError, FileError
-from tagger.files import Lines, exists, open_output
-from tagger.sentence import Sentence
+from tagger.corpus import FORMATS, format_of, render
+from tagger.errors import CorpusError
+from tagger.files import Lines, open_output
 from tagger.store import load_model
-from tagger.stream import blocks
 from tagger.workers import in_order
 
 SURE_FORMATS = ("tsv", "conllu", "jsonl")  # have a place for probabilities
 SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
-GLUED = re.compile(r"[^\W\d_]{2,}[,;:!?]|[^\W\d_]{4,}\.")  # world. and well, but not Inc. and etc.
-LOOKED_AT = 1000  # sentences looked at to see whether their marks are glued to the words
-
-Named = tuple[str, list[Sentence]]  # of which file, and sentences
-Source = tuple[Iterator[Sentence], Any]  # sentences, and what has `waiting`
 
 
 @click.command(
@@ -73,7 +66,7 @@ Source = tuple[Iterator[Sentence], Any]  # sentences, and what has `waiting`
 @map_option
 @click.option("--nbest", type=click.IntRange(1), metavar="N", help="The N best taggings with their probabilities.")
 @click.option("--probabilities", is_flag=True, help="How sure each tag is (tsv, conllu, jsonl).")
-@click.option("--min-probability", type=click.FloatRange(0, 1), default=0.0, help="Write less sure tags as ?.")
+@click.option("--min-probability", type=Finite(0, 1), default=0.0, help="Write less sure tags as ?.")
 @click.option("--keep-tags", is_flag=True, help="Tokens that come as word/TAG keep it; word/NN|VB is one of these.")
 @click.option("--lexicon", metavar="FILE", type=PATH, help="Lines word TAB TAG[ TAG…]: the tags words may have.")
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Processes to use.  [default: all cores]")
@@ -105,12 +98,14 @@ def command(
     if tokenize and (input_format or keep_tags):
         raise click.UsageError("--tokenize reads plain text: it does not go with --input-format or --keep-tags.")
     write_as = output_format or input_format or ("slash" if tokenize else format_of(files[0]))
-    check_wishes(write_as, nbest, probabilities)
+    check_wishes(write_as, nbest, probabilities, min_probability)
+    if "-" in files and "-" in (lexicon, map_path):
+        raise click.UsageError("standard input is the text: --lexicon and --map need files of their own.")
     check_output(output, model_path, map_path, lexicon, *files)
     tag_map = tag_map_of(map_path)
     model = load_model(model_path)
     check_inputs(files, tokenize, quiet)
-    words = read_lexicon(lexicon, known=frozenset(model.classes_)) if lexicon else None
+    words = read_lexicon(lexicon, encoding, frozenset(model.classes_)) if lexicon else None
     constraints = Constraints(model.classes_, words, keep_tags) if words or keep_tags else None
     names = tag_map.tags(model.classes_) if tag_map else None
     if nbest and names and len(set(names)) < len(names):
@@ -118,58 +113,25 @@ def command(
     say_unmapped(tag_map, quiet)
     annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0, names)
     read = partial(sentences_of, tokenize=tokenize, format=input_format, column=model.column_, constraints=constraints)
-    hint = Hint(quiet or write_as != "slash" or bool(tokenize))
-    with open_output(output) as stream, progress(files, quiet) as advance:
+    plain = not tokenize and (input_format or format_of(files[0])) == "slash"
+    hint = Hint(model.lexicon_ if plain and not quiet else None)
+    with open_output(output) as stream, progress(files, output, quiet) as advance:
         todo = chain.from_iterable(named_blocks(Lines(path, encoding), read, hint) for path in files)
-        for text, tokens in in_order(Rendering(annotator, write_as), todo, jobs or available_cores()):
+        for text, tokens, fault in in_order(Rendering(annotator, write_as), todo, jobs or available_cores()):
             stream.write(text)
             stream.flush()
+            if fault:
+                raise CorpusError(fault)
             advance(tokens)
 
 
-def check_wishes(format: str, nbest: int | None, probabilities: bool) -> None:
+def check_wishes(format: str, nbest: int | None, probabilities: bool, min_probability: float) -> None:
     if probabilities and format not in SURE_FORMATS:
         raise click.UsageError(f"{format} has no place for probabilities: use --output-format tsv, conllu or jsonl.")
+    if nbest and min_probability:
+        raise click.UsageError("--min-probability is for one tagging: it does not go with --nbest.")
     if nbest and format not in SEVERAL_FORMATS:
         raise click.UsageError(f"{format} has no place for several taggings: use --output-format slash or jsonl.")
-
-
-def check_inputs(files: tuple[str, ...], tokenize: str | None, quiet: bool) -> None:
-    for path in files:
-        if path != "-" and not exists(path):
-            raise FileError(f"cannot read {path}: no such file")
-    if "-" in files and sys.stdin is not None and sys.stdin.isatty():
-        how = "Type text" if tokenize else "Type a sentence per line, words and marks between spaces"
-        say(f"{how}; Ctrl-D ends.", quiet)
-
-
-def named_blocks(lines: Lines, read: Callable[[Lines], Source], hint: Hint) -> Iterator[tuple[Named, bool]]:
-    sentences, source = read(lines)
-    for block, urgent in blocks(hint(sentences), lambda: source.waiting):
-        yield (lines.name, block), urgent
-
-
-def sentences_of(
-    lines: Lines, tokenize: str | None, format: str | None, column: str, constraints: Constraints | None
-) -> Source:
-    """The sentences of one input, and who knows whether the next one has to be waited for."""
-    if tokenize:
-        from tagger.rawtext import RawText
-
-        typed = lines.path == "-" and sys.stdin is not None and sys.stdin.isatty()
-        text = RawText(lines, tokenize, by_line=typed)
-        return possible(text, lines, constraints), text
-    tagged = None if constraints and constraints.keep_tags else False
-    sentences = read_sentences(lines, format or format_of(lines.path), tagged, column)
-    return possible(sentences, lines, constraints), lines
-
-
-def possible(sentences: Iterable[Sentence], lines: Lines, constraints: Constraints | None) -> Iterator[Sentence]:
-    """The sentences, if some tagging of each can be right."""
-    for sentence in sentences:
-        if constraints and (fault := constraints.fault(sentence)):
-            raise lines.error(fault)
-        yield sentence
 
 
 @dataclass(frozen=True)
@@ -179,42 +141,28 @@ class Rendering:
     annotator: Annotator
     format: str
 
-    def __call__(self) -> Callable[[Named], tuple[bytes, int]]:
+    def __call__(self) -> Callable[[Named], tuple[bytes, int, str | None]]:
         work, column = self.annotator.start(), self.annotator.model.column_
 
-        def answer(named: Named) -> tuple[bytes, int]:
+        def answer(named: Named) -> tuple[bytes, int, str | None]:
+            """The text, how many tokens it has, and what could not be written after it."""
             name, block = named
+            done: list[bytes] = []
+            fault = None
             try:
-                text = b"".join(render(sentence, self.format, column) for sentence in work(block))
+                for sentence in work(block):
+                    done.append(render(sentence, self.format, column))
             except CorpusError as error:
-                raise CorpusError(f"{name}: {error}") from None
-            return text, sum(map(len, block))
+                fault = f"{name}: {error}"
+            return b"".join(done), sum(map(len, block)), fault
 
         return answer
 
 
-class Hint:
-    """Lets sentences pass, and says once if marks are glued to words: a tagger wants `world .`, not `world.`"""
-
-    def __init__(self, quiet: bool) -> None:
-        self.left = 0 if quiet else LOOKED_AT
-
-    def __call__(self, sentences: Iterator[Sentence]) -> Iterator[Sentence]:
-        for sentence in sentences:
-            if self.left:
-                self.left -= 1
-                glued = next(filter(GLUED.fullmatch, sentence.words), None)
-                if glued:
-                    self.left = 0
-                    message = f"hint: {glued!r} looks like a word and a mark: tokens should stand between spaces"
-                    say(message, quiet=False)
-            yield sentence
-
-
 @contextmanager
-def progress(files: tuple[str, ...], quiet: bool) -> Iterator[Callable[[int], Any]]:
+def progress(files: tuple[str, ...], output: str, quiet: bool) -> Iterator[Callable[[int], Any]]:
     """What to call with the tokens done; a bar, if somebody can see it and is not looking at the answers instead."""
-    if "-" in files or not show_bar(quiet) or sys.stdout.isatty():
+    if "-" in files or not show_bar(quiet) or (output == "-" and sys.stdout is not None and sys.stdout.isatty()):
         yield lambda tokens: None
         return
     with open_bar("tag", " tokens") as bar:

@@ -11,16 +11,17 @@ from tagger.checkpoint import Checkpoint
 from tagger.classes import WordClasses
 from tagger.cli.options import (
     PATH,
+    Finite,
     check_output,
     corpus_options,
     examples,
     features_option,
+    given,
     quiet_option,
     read_tagged,
     say,
 )
 from tagger.cli.training import (
-    Finite,
     Stop,
     check_model_output,
     closing_line,
@@ -157,9 +158,3 @@ def load_initial(path: str) -> CRFTagger:
     if not isinstance(model, CRFTagger):
         raise TrainingError(f"cannot go on from {path}: it is a model of kind {model.kind!r}, not a CRF")
     return model
-
-
-def given(option: str) -> bool:
-    """Whether the user named the option."""
-    source = click.get_current_context().get_parameter_source(option)
-    return source is click.core.ParameterSource.COMMANDLINE

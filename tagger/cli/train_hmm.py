@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import click
 
 from tagger.cli.options import PATH, corpus_options, examples, quiet_option, read_tagged, say
 from tagger.cli.training import check_model_output, closing_line, doubts, output_model_option
+from tagger.constraints import read_lexicon
+from tagger.corpus import format_of, read_sentences
+from tagger.files import Lines
 from tagger.hmm import HMMTagger
+from tagger.sentence import Sentence
 from tagger.store import save_model
 
 
@@ -18,17 +23,25 @@ from tagger.store import save_model
         "tagger train-hmm corpus.txt",
         "tagger train-hmm people-daily.txt --encoding gbk -o chinese.npz",
         "tagger train-hmm en_ewt-ud-train.conllu --column xpos",
+        "tagger train-hmm small.txt --unlabeled news.txt.gz --lexicon words.tsv",
     ),
 )
 @click.argument("corpus", type=PATH)
 @output_model_option
 @corpus_options
 @click.option(
+    "--order",
+    type=click.IntRange(1, 2),
+    default=2,
+    show_default=True,
+    help="How many tags before a tag matter.",
+)
+@click.option(
     "--rare-count",
     type=click.IntRange(1),
     default=10,
     show_default=True,
-    help="Words seen at most so often teach how unknown words behave.",
+    help="Words seen at most so often teach how unknown words behave; the others have their own company.",
 )
 @click.option(
     "--suffix-length",
@@ -37,6 +50,16 @@ from tagger.store import save_model
     show_default=True,
     help="Letters at a word's end that are looked at.",
 )
+@click.option("--lexicon", metavar="FILE", type=PATH, help="Tags that words may have: lines of word, tab, tags.")
+@click.option("--partial", is_flag=True, help="word/? may have any tag, word/NN|VB one of two.")
+@click.option("--unlabeled", metavar="FILE", type=PATH, multiple=True, help="Untagged text to learn words from.")
+@click.option(
+    "--em-iterations",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Rounds through text that is not, or partly, tagged.",
+)
 @quiet_option
 def command(
     corpus: str,
@@ -44,20 +67,40 @@ def command(
     input_format: str | None,
     encoding: str,
     column: str,
-    rare_count: int,
-    suffix_length: int,
+    lexicon: str | None,
+    unlabeled: tuple[str, ...],
     quiet: bool,
+    **settings: Any,
 ) -> None:
     """Learn a hidden Markov model from a tagged corpus.
 
-    CORPUS may be - for standard input. The closing line names the model and the command to try next.
+    CORPUS may be - for standard input. The closing line names the model and the command to try next. Untagged text is
+    plain lines, tokens between spaces, unless a suffix (.conllu, .jsonl) says otherwise.
     """
     begin = time.perf_counter()
-    check_model_output(output, corpus)
+    if settings["order"] == 1 and (unlabeled or settings["partial"]):
+        raise click.UsageError("--unlabeled and --partial need --order 2: a model of first order is counted only.")
+    check_model_output(output, corpus, lexicon, *unlabeled)
     sentences = read_tagged(corpus, input_format, encoding, column)
-    model = HMMTagger(rare_count=rare_count, suffix_length=suffix_length).fit(sentences)
+    raw = [sentence for path in unlabeled for sentence in read_untagged(path, encoding)]
+    model = HMMTagger(**settings).fit(
+        sentences,
+        unlabeled=raw,
+        lexicon=read_lexicon(lexicon, encoding, known_tags(sentences)) if lexicon else None,
+        watch=lambda text, iteration, objective: say(
+            f"{text}, after {iteration} iterations: log-likelihood + log prior {objective:,.1f}", quiet
+        ),
+    )
     model.column_ = column
     save_model(model, output)
     for doubt in doubts(model):
         say(doubt, quiet)
     say(closing_line(model, output, time.perf_counter() - begin), quiet)
+
+
+def read_untagged(path: str, encoding: str) -> list[Sentence]:
+    return list(read_sentences(Lines(path, encoding), format_of(path), tagged=False))
+
+
+def known_tags(sentences: list[Sentence]) -> set[str]:
+    return {tag for sentence in sentences for tag in sentence.tags or ()}

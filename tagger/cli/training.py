@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shlex
 import signal
@@ -31,18 +30,6 @@ def output_model_option(command: Decorated) -> Decorated:
         show_default=True,
         help="Where to write the model.",
     )(command)
-
-
-class Finite(click.FloatRange):
-    """A number from 0 up, but neither nan nor infinity."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value!r} is not a finite number.", param, ctx)
-        return number
 
 
 class Log:

@@ -1,7 +1,7 @@
 """Lines ↔ Sentences. Every format is a module with `read` and `write`, registered here by name.
 
 `read(lines, tagged, column)` yields sentences as the lines arrive; with `tagged=False` it wants words only, with `None`
-it takes the tags that are there, and `?` for the others.
+it takes the tags that are there, and NO_TAG for the others.
 `write(sentence, column)` returns the text of one sentence, line ends included. Only CoNLL-U cares about `column`.
 """
 

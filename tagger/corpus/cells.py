@@ -15,6 +15,11 @@ def all_checked(texts: Sequence[str], forbidden: str) -> Sequence[str]:
     return texts
 
 
+def ending(text: str, forbidden: str) -> str:
+    """The same for what ends a line, which must not look like a part of the line's end."""
+    return checked(text, forbidden + "\r" if text.endswith("\r") else forbidden)
+
+
 def checked(text: str, forbidden: str) -> str:
     """The word or tag itself, if it is not empty and has none of the forbidden characters."""
     if not text or not set(forbidden).isdisjoint(text):

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tagger.corpus.cells import checked
-from tagger.errors import quote
+from tagger.errors import CorpusError, quote
 from tagger.files import Lines
-from tagger.sentence import ANY, Sentence
+from tagger.sentence import NO_TAG, Sentence
 
 COLUMNS = {"upos": 3, "xpos": 4}
 MISC = 9
 ID = re.compile(r"[0-9]+")
-FORBIDDEN = "\t\n\r"
+FORBIDDEN = "\t\n"
 SKIPPED = re.compile(r"[0-9]+[-.][0-9]+")
 
 
@@ -46,7 +46,7 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
             tag = cells[COLUMNS[column]]
             if tag in ("", "_"):
                 if not tagged:
-                    tags.append(ANY)
+                    tags.append(NO_TAG)
                     continue
                 other = "xpos" if column == "upos" else "upos"
                 raise lines.error(f"expected a tag in column {column}, got {quote(tag)}; try --column {other}")
@@ -71,18 +71,21 @@ def write(sentence: Sentence, column: str) -> str:
         cells = row(line)
         if cells is not None and sentence.tags is not None:
             tag = next(tags)
-            cells[COLUMNS[column]] = checked("" if tag == "_" else tag, FORBIDDEN)
+            if tag == "_":
+                raise CorpusError("the tag '_' cannot be written as CoNLL-U: there it means none; try jsonl")
+            cells[COLUMNS[column]] = checked(tag, FORBIDDEN)
             if sentence.probabilities is not None:
-                cells[MISC] = noted(cells[MISC], next(sure))
+                cells[MISC] = noted(cells[MISC], next(sure, None))
             line = "\t".join(cells)
         lines.append(line + "\n")
     return "".join(lines) + "\n"
 
 
-def noted(misc: str, probability: float) -> str:
-    """The last column with a probability among its attributes, in the place of an older one."""
-    others = [note for note in misc.split("|") if note not in ("", "_") and not note.startswith("prob=")]
-    return "|".join([*others, f"prob={probability:.4f}"])
+def noted(misc: str, probability: float | None) -> str:
+    """The last column with a probability, if there is one, among its attributes, and without that of an older tag."""
+    notes = [note for note in misc.split("|") if note not in ("", "_") and not note.startswith("prob=")]
+    notes += [] if probability is None else [f"prob={probability:.4f}"]
+    return "|".join(notes) or "_"
 
 
 def fresh(sentence: Sentence) -> list[str]:

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tagger.corpus.cells import checked
-from tagger.errors import quote
+from tagger.errors import CorpusError, quote
 from tagger.files import Lines
-from tagger.sentence import ANY, Sentence
+from tagger.sentence import NO_TAG, Sentence
 
 HALF = re.compile("[\ud800-\udfff]")  # of a character outside the basic plane, alone
 
@@ -29,10 +29,9 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
         except (ValueError, RecursionError):
             raise lines.error(f"expected a JSON object on the line, got {quote(line)}") from None
         found = found if isinstance(found, dict) else {}
-        words, tags = strings(found.get("words")), found.get("tags")
+        words, tags = strings(found.get("words")), strings(found.get("tags")) if tagged else None
         if tagged is None:
-            tags = filled(tags, len(words or ()))
-        tags = None if tagged is False else strings(tags)
+            tags = some_strings(found.get("tags"), len(words or ()))
         if words is None or (tagged is not False and (tags is None or len(tags) != len(words))):
             expected = 'a list "words"' if tagged is False else 'lists "words" and "tags" of one length'
             raise lines.error(f"expected {expected} of non-empty strings, got {quote(line)}")
@@ -40,11 +39,12 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
             yield Sentence(words, tags, ("jsonl", line))
 
 
-def filled(tags: object, count: int) -> object:
-    """Tags with `?` where there are none: null or no list at all."""
-    if tags is None:
-        return [ANY] * count
-    return [ANY if tag is None else tag for tag in tags] if isinstance(tags, list) else tags
+def some_strings(tags: object, count: int) -> Sequence[str] | None:
+    """Tags with NO_TAG where there are none: null, or no list at all."""
+    items = [None] * count if tags is None else tags
+    if not isinstance(items, list) or strings([tag for tag in items if tag is not None]) is None:
+        return None
+    return [NO_TAG if tag is None else tag for tag in items]
 
 
 def strings(value: object) -> Sequence[str] | None:
@@ -71,6 +71,12 @@ def write(sentence: Sentence, column: str) -> str:
         found["probabilities"] = [round(probability, 4) for probability in sentence.probabilities]
     if sentence.nbest is not None:
         found["nbest"] = [{"probability": significant(p), "tags": list(tags)} for p, tags in sentence.nbest]
+    for key in ("probabilities", "nbest"):
+        if not found.get(key, True):
+            del found[key]  # of older tags
     if sentence.offsets is not None:
         found["offsets"] = sentence.offsets
-    return json.dumps(found, ensure_ascii=False) + "\n"
+    try:
+        return json.dumps(found, ensure_ascii=False, allow_nan=False) + "\n"
+    except ValueError:
+        raise CorpusError("a number that is not finite cannot be written as JSON") from None

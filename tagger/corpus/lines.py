@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tagger.corpus.slash import split_if_tagged, split_token, tokens, written_tokens
+from tagger.corpus.cells import ending
+from tagger.corpus.slash import SEPARATORS, split_if_tagged, split_token, tokens, written_tokens
 from tagger.errors import quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
@@ -48,4 +49,4 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
 
 
 def write(sentence: Sentence, column: str) -> str:
-    return "".join(f"{token}\n" for token in written_tokens(sentence)) + "\n"
+    return "".join(f"{ending(token, SEPARATORS)}\n" for token in written_tokens(sentence)) + "\n"

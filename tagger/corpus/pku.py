@@ -29,16 +29,19 @@ def plain(token: str) -> str:
 
 
 def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
-    if not tagged:
+    if tagged is False:
         yield from slash.read(lines, tagged, column)
         return
     for line in lines:
         found = slash.tokens(line)
         if found and ID.fullmatch(found[0]):
             del found[0]
+        plain_tokens = [plain(token) for token in found]
         if found:
-            words, tags = zip(*(slash.split_token(plain(token), lines) for token in found), strict=True)
-            yield Sentence(words, tags)
+            pairs = [slash.split_token(t, lines) if tagged else slash.split_if_tagged(t) for t in plain_tokens]
+            yield Sentence(*zip(*pairs, strict=True))
+        elif not tagged:
+            yield Sentence([])
 
 
 def write(sentence: Sentence, column: str) -> str:

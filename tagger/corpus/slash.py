@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tagger.corpus.cells import all_checked
+from tagger.corpus.cells import all_checked, ending
 from tagger.errors import quote
 from tagger.files import Lines
-from tagger.sentence import ANY, Sentence
+from tagger.sentence import NO_TAG, Sentence
 
-SEPARATORS = " \t\n\r"
+SEPARATORS = " \t\n"
 
 
 def tokens(line: str) -> list[str]:
@@ -32,15 +32,15 @@ def split_token(token: str, lines: Lines) -> tuple[str, str]:
 def split_if_tagged(token: str) -> tuple[str, str]:
     """The word and its tag; what cannot be word/TAG is a word without one."""
     word, _, tag = token.rpartition("/")
-    return (word, tag) if word and tag else (token, ANY)
+    return (word, tag) if word and tag else (token, NO_TAG)
 
 
 def written_tokens(sentence: Sentence) -> Sequence[str]:
     """Each token as text that reads back as it is."""
     words = all_checked(sentence.words, SEPARATORS)
     if sentence.tags is None:
-        return words
-    return list(map("/".join, zip(words, all_checked(sentence.tags, SEPARATORS + "/"), strict=True)))
+        return [*words[:-1], *(ending(word, SEPARATORS) for word in words[-1:])]
+    return list(map("/".join, zip(words, all_checked(sentence.tags, SEPARATORS + "\r/"), strict=True)))
 
 
 def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
@@ -56,7 +56,7 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
 
 
 def write(sentence: Sentence, column: str) -> str:
-    if sentence.nbest is None:
+    if not sentence.nbest:
         return " ".join(written_tokens(sentence)) + "\n"
     several = [(p, " ".join(written_tokens(sentence.with_tags(tags)))) for p, tags in sentence.nbest]
     return "".join(f"{rank}\t{p:.4g}\t{text}\n" for rank, (p, text) in enumerate(several, 1)) + "\n"

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tagger.corpus.cells import checked
+from tagger.corpus.cells import checked, ending
 from tagger.errors import quote
 from tagger.files import Lines
-from tagger.sentence import ANY, Sentence
+from tagger.sentence import Sentence
 
 
 def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
@@ -24,7 +24,7 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
                 expected = "word TAB tag" if tagged else "a word in the first column"
                 raise lines.error(f"expected {expected}, got {quote(line)}")
             words.append(word)
-            tags.append(tag if tag or tagged else ANY)
+            tags.append(tag)
         elif words:
             yield Sentence(words, None if tagged is False else tags)
             words, tags = [], []
@@ -34,9 +34,11 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
 
 def write(sentence: Sentence, column: str) -> str:
     columns = [sentence.words] if sentence.tags is None else [sentence.words, sentence.tags]
-    if sentence.probabilities is not None:
+    if sentence.probabilities:
         columns.append([f"{probability:.4f}" for probability in sentence.probabilities])
-    rows = [
-        "\t".join(checked(cell.rstrip(" ") and cell, "\t\n\r") for cell in row) for row in zip(*columns, strict=True)
-    ]
-    return "".join(f"{row}\n" for row in rows) + "\n"
+    return "".join(map(written, zip(*columns, strict=True))) + "\n"
+
+
+def written(row: tuple[str, ...]) -> str:
+    *first, last = [cell.rstrip(" ") and cell for cell in row]  # a cell of spaces would look empty
+    return "\t".join([*(checked(cell, "\t\n") for cell in first), ending(last, "\t\n")]) + "\n"

@@ -1,0 +1,35 @@
+"""`tagger inspect`."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import click
+
+from tagger.cli.options import MODEL, examples, output_option, write_text
+from tagger.model import Section
+from tagger.store import load_model
+
+
+@click.command("inspect", epilog=examples("tagger inspect", "tagger inspect english.npz | less"))
+@click.argument("model", metavar="[MODEL]", envvar="TAGGER_MODEL", default=MODEL)
+@output_option
+def command(model: str, output: str) -> None:
+    """Show a model to a person: its settings, sizes, tags, and the strongest of what it has learned.
+
+    MODEL defaults to $TAGGER_MODEL, else model.npz.
+    """
+    write_text(output, "\n".join(shown(section) for section in load_model(model).story()))
+
+
+def shown(section: Section) -> str:
+    """A section as text, in columns."""
+    rows = [*([section.head] if section.head else []), *section.rows]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell + " " * (n - width(cell)) for cell, n in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join([f"# {section.title}", *(line.rstrip() for line in lines), ""])
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal it takes: letters of East Asia take two."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

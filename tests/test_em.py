@@ -1,0 +1,172 @@
+"""EM, lexicons and partly tagged text: the objective never falls, what is told is kept, full labels are counting."""
+
+import numpy as np
+import pytest
+
+from tagger import HMMTagger, Sentence, load_model, save_model
+from tagger.em import Expected, Teacher, Text, observe
+from tagger.errors import TrainingError
+from tagger.partial import read_choices
+
+TEXT = [
+    ("the dog barks .", "D N V ."),
+    ("a cat sleeps .", "D N V ."),
+    ("the old dog sleeps", "D J N V"),
+    ("dogs bark", "N V"),
+    ("the bark of dogs", "D N P N"),
+] * 4
+PARTLY = [("the zig barks .", "D ? V ."), ("the bark sleeps", "? N|V V"), ("dogs zag", "N N|V"), ("a zig", "? ?")] * 3
+RAW = ["the zig sleeps .", "a zag barks .", "the old zig", "zigs bark at dogs", "Sleeping zigs bark", "dogs"] * 3
+
+
+def sentences(text):
+    return [Sentence(words.split(), tags.split()) for words, tags in text]
+
+
+def climb(**settings):
+    """The objectives of a training, by text."""
+    seen = {}
+    text = settings.pop("text", TEXT)
+    rare, partial = settings.pop("rare_count", 3), settings.pop("partial", False)
+    model = HMMTagger(rare_count=rare, em_iterations=8, partial=partial)
+    model.fit(sentences(text), watch=lambda name, i, value: seen.setdefault(name, []).append(value), **settings)
+    return model, seen
+
+
+@pytest.mark.parametrize("rare_count", [1, 3, 100])
+@pytest.mark.parametrize("dense", [True, False])
+def test_em_never_lowers_its_objective(rare_count, dense, monkeypatch):
+    if not dense:
+        for module in ("transitions", "em", "rows"):
+            monkeypatch.setattr(f"tagger.{module}.DENSE", 0)
+    raw = [line.split() for line in RAW]
+    _, seen = climb(text=TEXT + PARTLY, partial=True, unlabeled=raw, rare_count=rare_count)
+    assert [len(values) for values in seen.values()] == [9, 9]
+    for values in seen.values():
+        assert (np.diff(values) > -1e-9 * abs(values[0])).all() and values[-1] > values[0] + 0.01
+
+
+def test_the_prior_is_that_of_the_probabilities():
+    """What `trigram_prior` and `word_prior` say equals the sum over every context, tag and word, written out."""
+    model = HMMTagger(rare_count=3).fit(sentences(TEXT))
+    K = len(model.classes_)
+    text = Text("some", [["the", "zig", "barks"], ["dogs"]], [np.ones((3, K), bool), np.ones((1, K), bool)])
+    teacher = Teacher(text, model.neighbours_, model.words_, model.candidates)
+    near, words = teacher.learn(2, lambda *told: None)
+    pairs, w = np.divmod(np.arange((K + 1) ** 3), K + 1)
+    old, new = (t.transitions.probabilities(pairs, w) for t in (model.neighbours_, near))
+    some = old > 0
+    n = model.transitions_.totals[pairs] + 1
+    difference = (n * old)[some] @ np.log(new[some] / old[some])
+    assert teacher.trigram_prior(near) - teacher.trigram_prior(model.neighbours_) == pytest.approx(difference)
+    np.testing.assert_allclose(new.reshape(-1, K + 1).sum(axis=1), 1.0, atol=1e-12)
+    every = [*dict.fromkeys([*teacher.strings, *model.lexicon_.words.strings()])]
+    before, after = (np.exp(m(every)[0]) for m in (model.words_, words))
+    np.testing.assert_allclose(after.sum(axis=0), before.sum(axis=0), rtol=1e-9)  # each tag keeps its mass
+    added = after / words.scale[0] - before
+    factor = np.stack([words.scale[0], np.ones(K)])
+    assert teacher.word_prior(teacher.n * added[: len(teacher.strings)], factor) == pytest.approx(
+        ((teacher.n * before) * np.log(after / before)).sum()
+    )
+
+
+def test_with_all_tags_told_expectation_is_counting():
+    model = HMMTagger(rare_count=100).fit(sentences(TEXT))
+    numbers = {name: k for k, name in enumerate(model.classes_)}
+    K, told = len(numbers), sentences(TEXT)
+    allowed = [np.eye(K, dtype=bool)[[numbers[tag] for tag in sentence.tags]] for sentence in told]
+    text = Text("told", [sentence.words for sentence in told], allowed)
+    teacher = Teacher(text, model.neighbours_, model.words_, model.candidates)
+    found = teacher.expect(model.neighbours_, teacher.counted)
+    keys, numbers3 = (np.concatenate(part) for part in zip(*found.trigrams, strict=True))
+    counts = np.bincount(keys, weights=numbers3, minlength=(K + 1) ** 3)
+    expected = np.zeros((K + 1, K + 1, K + 1))
+    for sentence in told:
+        tags = [K, K, *(numbers[tag] for tag in sentence.tags), K]
+        for u, v, w in zip(tags, tags[1:], tags[2:], strict=False):
+            expected[u, v, w] += 1
+    np.testing.assert_allclose(counts, expected.ravel(), atol=1e-9)
+    for word, row in zip(teacher.strings, found.words, strict=True):
+        tags = [tag for s in told for w, tag in zip(s.words, s.tags, strict=True) if w == word]
+        np.testing.assert_allclose(row, [tags.count(name) for name in model.classes_], atol=1e-9)
+
+
+def test_a_fully_tagged_corpus_is_only_counted(tmp_path):
+    for partial in (False, True):
+        model = HMMTagger(partial=partial).fit(sentences(TEXT))
+        model.partial = False
+        save_model(model, tmp_path / f"{partial}.npz")
+    assert (tmp_path / "True.npz").read_bytes() == (tmp_path / "False.npz").read_bytes()
+
+
+def test_what_frequent_words_explain_is_not_put_down_to_others():
+    """Mixtures: the shares of all parts of a probability add up to what is expected."""
+    model = HMMTagger(rare_count=2).fit(sentences(TEXT))
+    assert len(model.neighbours_.entries)
+    found = Expected([], np.zeros((3, len(model.classes_))), 0.0)
+    _, lattice = next(model.lattices([["the", "dog", "barks"]]))
+    observe(lattice.trellis, np.arange(3), 1.0, model.neighbours_, found)
+    assert 0 < found.words.sum() < 3 and 0 < found.trigrams[0][1].sum() < 4
+
+
+def test_open_words_are_learned_from_what_surrounds_them():
+    partly, _ = climb(text=TEXT + PARTLY + [("zig barks", "? V"), ("dogs of zig", "N P ?")] * 3, partial=True)
+    assert partly.predict([["the", "zig", "sleeps"]]) == [["D", "N", "V"]]
+    assert partly.lexicon_.known(["dog", "zig"]).tolist() == [True, False]
+    assert set(partly.classes_) == set(read_choices(sentences(TEXT + PARTLY))[0]) == {"D", "N", "V", ".", "P", "J"}
+
+
+def test_untagged_text_teaches_words_and_leaves_the_rest(tmp_path):
+    counted = HMMTagger(rare_count=3).fit(sentences(TEXT))
+    model, _ = climb(unlabeled=[line.split() for line in RAW])
+    A, B = (m.predict_marginals([["zig"]])[0][0] for m in (counted, model))
+    N = model.classes_.index("N")
+    assert B[N] > A[N]
+    assert not model.lexicon_.known(["zig"])[0]
+    np.testing.assert_array_equal(model.transitions_.seen, counted.transitions_.seen)
+    np.testing.assert_allclose(model.word_scores(["dog"]), counted.word_scores(["dog"]))
+    rare = ["cat", "zig", "zag", "at", "old", "a", "P"]
+    assert set(model.words_.frequent(model.lexicon_.words.find(["dog", *rare])).tolist()) == {True, False}
+    save_model(model, tmp_path / "model.npz")
+    again = load_model(tmp_path / "model.npz")
+    np.testing.assert_array_equal(again.word_scores(["zig", "new"]), model.word_scores(["zig", "new"]))
+
+
+def test_a_lexicon_confines_words_and_is_stored(tmp_path):
+    lexicon = {"zig": ["V"], "dog": ["V"], "sleep": ("N", "V"), "green": ["J"]}
+    model = HMMTagger().fit(sentences(TEXT), lexicon=lexicon)
+    save_model(model, tmp_path / "model.npz")
+    for tagger in (model, load_model(tmp_path / "model.npz")):
+        assert tagger.predict([["the", "zig"], ["Green", "dogs"]]) == [["D", "V"], ["J", "N"]]
+        possible = np.isfinite(tagger.word_scores(["zig", "dog", "sleep", "other", "\nGreen"]))
+        names = [[name for name, may in zip(tagger.classes_, row, strict=True) if may] for row in possible]
+        assert names == [["V"], ["N", "V"], ["N", "V"], tagger.classes_, ["J"]]  # dog was seen as N
+    assert not model.lexicon_.known(["zig"])[0]
+    _, lattice = next(model.lattices([["the", "zig"]]))
+    allowed = np.ones((2, len(model.classes_)), bool)
+    allowed[1, model.classes_.index("V")] = False
+    assert lattice.restrict(allowed).best()[1][0] == -np.inf
+
+
+@pytest.mark.parametrize("lexicon", [{}, {"xyzzy": ["N", "V"], "dog": ["J"], "A": ["D"]}])
+def test_guesses_sum_to_one_with_and_without_a_lexicon(lexicon):
+    from tagger.wordmodel import confine, plain
+
+    model = HMMTagger().fit(sentences(TEXT), lexicon=lexicon)
+    words = ["dog", "xyzzy", "A", "3", "日本", "\nXyzzy"]
+    guess = model.words_.guesser(words)
+    confine(guess, model.words_.allowed.dense(plain(words, model.words_.allowed.words), len(model.classes_)))
+    np.testing.assert_allclose(guess.sum(axis=1), 1.0, atol=1e-12)
+    assert (guess[1] > 0).sum() == (2 if lexicon else len(model.classes_))
+    assert (guess[5] > 0).sum() == (guess[1] > 0).sum()
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(TrainingError, match=r"'zig' the tag 'Q', which the corpus never has"):
+        HMMTagger().fit(sentences(TEXT), lexicon={"zig": ["N", "Q"]})
+    with pytest.raises(ValueError, match="order is 1 or 2, not 3"):
+        HMMTagger(order=3).fit(sentences(TEXT))
+    with pytest.raises(ValueError, match="needs order 2"):
+        HMMTagger(order=1, partial=True).fit(sentences(TEXT))
+    with pytest.raises(ValueError, match="needs order 2"):
+        HMMTagger(order=1).fit(sentences(TEXT), unlabeled=[["a"]])

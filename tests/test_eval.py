@@ -1,0 +1,151 @@
+"""`tagger eval` with intervals, comparisons, tags from elsewhere; and whether its statistics keep their promise."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model, significance, write_corpus
+from tagger.metrics import Comparison, compare
+from tagger.overlap import marks, overlap
+from tagger.report import excerpt, in_words, printable
+from tagger.significance import chance, interval
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+TEST = DATA / "english-test.txt"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Both models and what the HMM says of the test set."""
+    folder = tmp_path_factory.mktemp("eval")
+    sentences, test = read_corpus(DATA / "english-train.txt"), read_corpus(TEST)
+    hmm = HMMTagger().fit(sentences)
+    save_model(hmm, folder / "hmm.npz")
+    save_model(CRFTagger(max_iterations=20).fit(sentences), folder / "model.npz")
+    write_corpus(folder / "tagged.txt", [s.with_tags(t) for s, t in zip(test, hmm.predict(test), strict=True)])
+    return folder
+
+
+def run(folder, *args):
+    command = [sys.executable, "-m", "tagger", "eval", *map(str, args)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def figures(folder, *args):
+    done = run(folder, *args, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_tags_from_elsewhere_are_judged_by_the_same_ruler(folder):
+    model, tags = figures(folder, TEST, "-m", "hmm.npz"), figures(folder, TEST, "--predictions", "tagged.txt")
+    same = {"tokens", "sentences", "accuracy", "accuracy_interval", "sentence_accuracy", "macro", "tags", "confusions"}
+    assert {key: model[key] for key in same} == {key: tags[key] for key in same}
+    assert (
+        tags["known_accuracy"] is tags["known_tokens"] is tags["tokens_per_second"] is tags["training_overlap"] is None
+    )
+    both = figures(folder, TEST, "--predictions", "tagged.txt", "-m", "hmm.npz")
+    assert both["known_accuracy"] == model["known_accuracy"]
+
+
+def test_predictions_need_no_model(folder, tmp_path):
+    done = run(tmp_path, TEST, "--predictions", folder / "tagged.txt")
+    assert done.returncode == 0 and "accuracy" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "change, found",
+    [
+        (lambda lines: [*lines[:4], lines[4].replace(" ", " new/NN ", 1), *lines[5:]], "sentence 5, token 2: expected"),
+        (lambda lines: [*lines[:4], lines[4].rstrip() + " new/NN\n", *lines[5:]], "sentence 5: expected"),
+        (lambda lines: lines[:-3], "the end: expected 87 sentences"),
+    ],
+)
+def test_misaligned_predictions_are_refused_with_the_first_place(folder, tmp_path, change, found):
+    lines = (folder / "tagged.txt").read_text().splitlines(keepends=True)
+    (tmp_path / "other.txt").write_text("".join(change(lines)))
+    done = run(folder, TEST, "--predictions", tmp_path / "other.txt")
+    assert done.returncode == 1 and done.stdout == "" and found in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_comparison_is_told_in_words_and_figures(folder):
+    found = figures(folder, TEST, "--compare", "hmm.npz", "--compare", "model.npz")
+    hmm, self = found["compare"]
+    assert hmm["model"] == "hmm.npz" and hmm["accuracy"] == figures(folder, TEST, "-m", "hmm.npz")["accuracy"]
+    assert hmm["difference"] == pytest.approx(found["accuracy"] - hmm["accuracy"])
+    assert hmm["interval"][0] < hmm["difference"] < hmm["interval"][1] and 0 < hmm["p_value"] <= 1
+    assert self["difference"] == 0 and self["p_value"] == 1
+    told = run(folder, TEST, "--compare", "hmm.npz", "--compare", "model.npz").stdout
+    assert "is better than" in told and "model.npz and model.npz are equally accurate." in told
+
+
+def test_the_better_one_is_named_first():
+    better = Comparison(0.9, 0.02, (0.01, 0.03), 0.0001)
+    assert in_words(better, "a", "b").startswith("a is better than b by 2.00 points (95 % interval 1.00 to 3.00)")
+    worse = Comparison(0.9, -0.02, (-0.05, 0.01), 0.3)
+    assert in_words(worse, "a", "b").startswith("b is better than a by 2.00 points (95 % interval -1.00 to 5.00)")
+    assert "hardly chance" in in_words(better, "a", "b") and "may well be chance" in in_words(worse, "a", "b")
+
+
+def test_sentences_of_the_training_corpus_are_noticed(folder):
+    done = run(folder, DATA / "english-train.txt")
+    assert done.returncode == 0 and "sentences of" in done.stderr and "were in the training corpus" in done.stderr
+    assert figures(folder, TEST)["training_overlap"] == 0 and run(folder, TEST).stderr == ""
+
+
+def test_short_sentences_prove_nothing():
+    seen = marks([["a", "b", "c", "d", "e"], ["Thank", "you", "!"]])
+    assert overlap([["Thank", "you", "!"], ["a", "b", "c", "d", "e"], ["a", "b", "c", "d", "f"]], seen) == 1
+
+
+def test_confusions_come_with_an_example(folder):
+    found = figures(folder, TEST)
+    sentences = read_corpus(TEST)
+    first = found["confusions"][0]
+    number, place = first["example"]
+    assert sentences[number].tags[place] == first["gold"]
+    assert f"[{sentences[number].words[place]}]" in run(folder, TEST).stdout
+
+
+def test_an_excerpt_is_short_and_obeys_nobody():
+    sentence = Sentence([f"w{i}" for i in range(30)])
+    assert excerpt(sentence, 10) == "… w5 w6 w7 w8 w9 [w10] w11 w12 w13 w14 w15 …"
+    assert excerpt(sentence, 0).startswith("[w0] w1")
+    assert printable("\x1b[31mred\u202e") == "\ufffd[31mred\ufffd"
+
+
+def simulated(random, count=150):
+    """Sentences with accuracies of their own around 0.9: lengths, and what two equally good taggers get right."""
+    lengths = random.integers(3, 30, count)
+    share = random.beta(18, 2, count)
+    return lengths, random.binomial(lengths, share), random.binomial(lengths, share)
+
+
+def test_the_interval_covers_and_the_test_rejects_as_often_as_promised(monkeypatch):
+    monkeypatch.setattr(significance, "DRAWS", 400)
+    monkeypatch.setattr(significance, "SWAPS", 499)
+    random = np.random.default_rng(11)
+    rounds, covered, rejected = 1000, 0, 0
+    for _ in range(rounds):
+        lengths, a, b = simulated(random)
+        low, high = interval(a, lengths)
+        covered += low <= 0.9 <= high
+        rejected += chance(a - b) < 0.05
+    assert 0.93 <= covered / rounds <= 0.97
+    assert 0.03 <= rejected / rounds <= 0.07
+
+
+def test_a_real_difference_is_found():
+    random = np.random.default_rng(3)
+    lengths, a, _ = simulated(random, 400)
+    assert chance(a - random.binomial(lengths, 0.85)) < 0.01
+
+
+def test_too_little_to_draw_from_has_no_interval():
+    assert interval(np.array([3]), np.array([4])) is None
+    one = compare([Sentence(["a"], ["X"])], [["X"]], [["Y"]])
+    assert one.interval is None and one.difference == 1.0 and one.p_value == 1.0

@@ -1,0 +1,111 @@
+"""Explanations: the terms add up to the difference of two paths' scores, for every model; and how they are told."""
+
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model
+from tagger.explain import explain
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+MODELS = {
+    "crf": lambda: CRFTagger(max_iterations=15),
+    "hmm": lambda: HMMTagger(),
+    "hmm-1": lambda: HMMTagger(order=1),
+}
+STRANGE = [["x"], ["", "日本"], ["<script>", "can", "\x1b[31m", "fish", "fish"], ["The", "zzyzx", "barks", "."]]
+
+
+def random_model(kind, seed):
+    """Fitted to random tags, so that nothing about it is natural."""
+    random = np.random.default_rng(seed)
+    words = [[f"w{i}" for i in random.integers(0, 30, n)] for n in random.integers(1, 9, 60)]
+    tags = [[f"T{k}" for k in random.integers(0, 5, len(own))] for own in words]
+    return MODELS[kind]().fit(words, tags), [[*own, "new"] for own in words[:12]]
+
+
+def score(model, words, tags):
+    """Of one path, found by leaving it alone in the lattice."""
+    (_, lattice), *_ = model.lattices([words])
+    alone = np.array([[name == tag for name in model.classes_] for tag in tags])
+    return float(lattice.restrict(alone).best()[1][0])
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_terms_add_up_to_the_difference_of_the_scores(kind, seed):
+    model, sentences = random_model(kind, seed)
+    for words, tokens in zip(sentences, explain(model, sentences), strict=True):
+        path = [token.tag for token in tokens]
+        assert path == model.predict([words])[0]
+        P = model.predict_marginals([words])[0]
+        for t, token in enumerate(tokens):
+            column = {name: P[t, k] for k, name in enumerate(model.classes_)}
+            assert token.probability == pytest.approx(column.pop(token.tag))
+            assert token.runner_up_probability == pytest.approx(max(column.values()))
+            other = [*path[:t], token.runner_up, *path[t + 1 :]]
+            difference = score(model, words, path) - score(model, words, other)
+            assert token.difference == pytest.approx(difference, abs=1e-6)
+            assert sum(reason.value for reason in token.reasons) == pytest.approx(difference, abs=1e-6)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("explain")
+    sentences = read_corpus(DATA / "english-train.txt")
+    for kind, make in MODELS.items():
+        save_model(make().fit(sentences), folder / f"{kind}.npz")
+    return folder
+
+
+def run(folder, *args, text="They can fish .\n"):
+    command = [sys.executable, "-m", "tagger", "explain", *args]
+    done = subprocess.run(command, cwd=folder, input=text, capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_every_model_can_say_why(folder, kind):
+    done = run(folder, "-m", f"{kind}.npz", "--reasons", "2")
+    assert done.returncode == 0 and done.stdout.startswith("They/PRP  ")
+    assert "other reason" in done.stdout and "next tag" in done.stdout
+
+
+def test_programs_get_all_of_it(folder):
+    done = run(folder, "-m", "crf.npz", "--json", text="They can fish .\n\nStop !\n")
+    first, blank, last = map(json.loads, done.stdout.splitlines())
+    assert [token["word"] for token in first] == ["They", "can", "fish", "."] and blank == [] and len(last) == 2
+    for token in first:
+        assert sum(reason["value"] for reason in token["reasons"]) == pytest.approx(token["difference"], abs=1e-9)
+    assert any(reason["name"] == "lower[0]=they" for reason in first[0]["reasons"])
+
+
+def test_words_are_never_markup_nor_commands_to_a_terminal(folder):
+    text = "<script>alert(1)</script> \x1b[31mred <b>\n"
+    page = run(folder, "-m", "crf.npz", "--html", text=text).stdout
+    seen = []
+
+    class Tags(HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            seen.append(tag)
+
+    Tags().feed(page)
+    assert "script" not in seen and "b" not in seen and "details" in seen
+    assert "http" not in page.replace("<!DOCTYPE html>", "")
+    assert "\x1b" not in run(folder, "-m", "crf.npz", text=text).stdout
+
+
+def test_two_forms_at_once_are_wrong_usage(folder):
+    assert run(folder, "-m", "crf.npz", "--html", "--json").returncode == 2
+
+
+def test_a_single_tag_has_no_runner_up():
+    model = HMMTagger().fit([Sentence(["a", "b"], ["X", "X"])])
+    (token, _), *_ = explain(model, [["a", "b"]])
+    assert token.runner_up is None and token.reasons == [] and token.probability == pytest.approx(1)

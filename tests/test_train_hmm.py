@@ -1,0 +1,124 @@
+"""`tagger train-hmm` with all it can learn from, and `tagger inspect`, in this process."""
+
+import gzip
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tagger import CRFTagger, load_model, read_corpus, save_model
+from tagger.cli import run
+
+TRAIN = str(Path(__file__).resolve().parent.parent / "data" / "english-train.txt")
+CHINESE = str(Path(__file__).resolve().parent.parent / "data" / "chinese-train.txt")
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+
+
+@pytest.fixture
+def say(tmp_path, monkeypatch, capfd):
+    """Run a command in a folder of its own: code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TAGGER_MODEL", raising=False)
+
+    def command(*args):
+        code = run([str(arg) for arg in args])
+        sys.stdout.flush()
+        return code, *capfd.readouterr()
+
+    return command
+
+
+def objectives(said):
+    return [float(number.replace(",", "")) for number in re.findall(r"log prior (-?[\d,.]+)\n", said)]
+
+
+def test_raw_text_lexicon_and_first_order(say):
+    with gzip.open("raw.txt.gz", "wt") as out:
+        out.write("The zig barks .\n\nA zag sleeps .\n")
+    Path("words.tsv").write_text("zig\tNN\nfrob\tVB VBP\n")
+    options = ("--unlabeled", "raw.txt.gz", "--em-iterations", 4, "--lexicon", "words.tsv")
+    code, out, err = say("train-hmm", TRAIN, *options)
+    values = objectives(err)
+    assert code == 0 and out == "" and "untagged text, after 4 iterations" in err and "wrote model.npz" in err
+    assert len(values) == 5 and values == sorted(values)
+    model = load_model("model.npz")
+    assert model.predict([["The", "zig", "sleeps", "."]])[0][1] == "NN"
+    assert model.summary_["unlabeled"] == 8 and len(model.words_.allowed.words) == 2
+    assert say("train-hmm", TRAIN, "--order", 1, "-q", "-o", "first.npz") == (0, "", "")
+    assert load_model("first.npz").order == 1
+
+
+def test_partly_tagged_text(say):
+    Path("partly.txt").write_text("the/D dog/N barks/V\nthe/D cat/? barks/N|V\na/D dog/N\n" * 3)
+    code, _, err = say("train-hmm", "partly.txt", "--partial")
+    assert code == 0 and "partly tagged text, after 3 iterations" in err
+    assert load_model("model.npz").predict([["the", "cat", "barks"]]) == [["D", "N", "V"]]
+
+
+def test_the_same_input_gives_the_same_bytes(say):
+    Path("raw.txt").write_text("The zig barks .\n")
+    for name in ("a.npz", "b.npz"):
+        say("train-hmm", TRAIN, "--unlabeled", "raw.txt", "-q", "-o", name)
+    assert Path("a.npz").read_bytes() == Path("b.npz").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "options, code, parts",
+    [
+        (["--order", "3"], 2, ["3"]),
+        (["--order", "1", "--partial"], 2, ["--partial need --order 2"]),
+        (["--order", "1", "--unlabeled", "raw.txt"], 2, ["--unlabeled", "need --order 2"]),
+        (["--em-iterations", "0"], 2, ["0"]),
+        (["--unlabeled", "none.txt"], 1, ["none.txt"]),
+        (["--lexicon", "none.tsv"], 1, ["none.tsv"]),
+        (["--lexicon", "bad.tsv"], 1, ["bad.tsv:1", "expected a word, a tab"]),
+        (["--lexicon", "strange.tsv"], 1, ["strange.tsv:2", "'QQ'"]),
+    ],
+)
+def test_refusals_are_one_line_and_leave_nothing(say, options, code, parts):
+    Path("raw.txt").write_text("a b\n")
+    Path("bad.tsv").write_text("zig NN\n")
+    Path("strange.tsv").write_text("zig\tNN\nzag\tQQ\n")
+    found, out, err = say("train-hmm", TRAIN, *options)
+    assert found == code and out == "" and all(part in err for part in parts)
+    assert not Path("model.npz").exists() and (code == 2 or err.count("\n") == 1)
+
+
+def test_inspect_shows_an_hmm(say):
+    say("train-hmm", TRAIN, "-q")
+    code, out, err = say("inspect")
+    assert code == 0 and err == ""
+    for part in (
+        "order          2",
+        "# tags",
+        "λ3 of the two tags before",
+        "# likeliest tags after two",
+        "-ing",
+        "NN ",
+    ):
+        assert part in out, part
+    lambdas = [float(number) for number in re.findall(r"λ[123] of .*? (\d\.\d+)\n", out)]
+    assert len(lambdas) == 3 and sum(lambdas) == pytest.approx(1.0, abs=0.002)
+    say("train-hmm", TRAIN, "-q", "--order", 1, "-o", "first.npz")
+    first = say("inspect", "first.npz")[1]
+    assert "λ3" not in first and "after two" not in first
+
+
+def test_inspect_shows_other_models_and_scripts(say):
+    save_model(CRFTagger(max_iterations=2).fit(read_corpus(TRAIN)[:20]), "crf.npz")
+    code, out, _ = say("inspect", "crf.npz")
+    assert code == 0 and re.search(r"kind +crf\n", out) and "# settings" in out and "l2" in out
+    say("train-hmm", CHINESE, "-q", "-o", "chinese.npz")
+    assert say("inspect", "chinese.npz", "-o", "story.txt")[:2] == (0, "")
+    assert "# endings that say most" in Path("story.txt").read_text("utf-8")
+    code, _, err = say("inspect", "none.npz")
+    assert code == 1 and "no model 'none.npz'" in err
+
+
+def test_the_benchmark_counts_what_is_right(tmp_path):
+    from bench_hmm import accuracy
+
+    (tmp_path / "out.txt").write_text("a/X b//Y\nc/Z\na/X b//Z\nc/Z\n")
+    assert accuracy([[("a", "X"), ("b/", "Y")], [("c", "Q")]], tmp_path / "out.txt") == pytest.approx(2 / 3)
