@@ -17,7 +17,7 @@ from tagger.windows import MARKS
 
 
 class Union:
-    """Two sets of features over the same templates and tags, as one."""
+    """Two sets of features over the same templates, word classes and tags, as one."""
 
     def __init__(self, old: Features, new: Features, K: int) -> None:
         strings, _ = StringTable.build(list(dict.fromkeys([*old.strings.strings(), *new.strings.strings()])))
@@ -33,7 +33,7 @@ class Union:
             first += len(keys[-1])
         cells = {side: np.concatenate(numbers[side])[side.rows.owners] * K + side.rows.tags for side in (old, new)}
         every = np.union1d(cells[old], cells[new])
-        self.features = Features(old.templates, strings, keys, Rows.of(every, first, K))
+        self.features = Features(old.templates, strings, keys, Rows.of(every, first, K), old.classes)
         self.places = {side: np.searchsorted(every, cells[side]) for side in (old, new)}  # of each side's parameters
 
     def parts(self, side: Features, t: int, count: int) -> list[np.ndarray]:

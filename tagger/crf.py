@@ -16,6 +16,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays, narrow_floats
 from tagger.chain import Chain
 from tagger.checkpoint import Checkpoint, fingerprint
+from tagger.classes import WordClasses
 from tagger.cores import available_cores
 from tagger.crf_story import crf_story
 from tagger.dominance import Dominance
@@ -29,26 +30,30 @@ from tagger.model import Scorer, Section, Tagger, Terms, Words, tag_numbers, tag
 from tagger.overlap import marks
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, among, read_choices
+from tagger.parts import SEPARATORS, TagParts, separator_of
 from tagger.sentence import Sentence
-from tagger.template import margin, parse_templates, template_text
+from tagger.template import Template, check_classes, class_sizes, margin, parse_templates, shipped, template_text
 from tagger.trainer import Trainer, Watch
 from tagger.windows import Windows
 
 if TYPE_CHECKING:
     from tagger.likelihood import Corpus, Layout
 
+CLASSES = "classes"  # the shipped template with features of word classes
 LEVELS = 512  # of a stored weight's size
 
 
 class CRFTagger(Tagger):
     """Settings: `features` names a shipped template or a file; the penalty is `l2 · ‖w‖² + l1 · ‖w‖₁`; features seen
-    fewer than `min_count` times are left out; training stops after `max_iterations`, when the loss falls by less than
-    `tolerance` of itself in ten iterations, or when a dev set has not got better in `patience` scorings; `threads` 0
-    means all cores; with `partial`, the tags `?` and `A|B` leave a choice.
+    fewer than `min_count` times are left out, as are those of several words seen fewer than `min_pair_count` times;
+    training stops after `max_iterations`, when the loss falls by less than `tolerance` of itself in ten iterations, or
+    when a dev set has not got better in `patience` scorings; `threads` 0 means all cores; with `partial`, the tags `?`
+    and `A|B` leave a choice.
     """
 
     kind = "crf"
     template_: str
+    parts_: TagParts
     features_: Features
     weights_: np.ndarray  # (P,) float32
     start_: np.ndarray  # (K,) float32, as are the next two
@@ -64,6 +69,7 @@ class CRFTagger(Tagger):
         max_iterations: int = 200,
         tolerance: float = 1e-3,
         min_count: int = 1,
+        min_pair_count: int = 2,
         patience: int = 10,
         partial: bool = False,
         threads: int = 0,
@@ -74,6 +80,7 @@ class CRFTagger(Tagger):
         self.max_iterations = max_iterations
         self.tolerance = tolerance
         self.min_count = min_count
+        self.min_pair_count = min_pair_count
         self.patience = patience
         self.partial = partial
         self.threads = threads
@@ -87,19 +94,21 @@ class CRFTagger(Tagger):
         watch: Watch = lambda progress: None,
         checkpoint: Checkpoint | None = None,
         init: CRFTagger | None = None,
+        classes: WordClasses | None = None,
     ) -> CRFTagger:
         """Learn from tagged sentences; of all weights tried, the best on a dev set are kept.
 
         `watch` is told of every iteration and may answer with a reason to stop. With a `checkpoint`, what has been
         reached is saved now and then; the file is removed when training completes. With `init`, training goes on from
-        that model: it keeps its template and all it knows, and the penalty is the distance from its weights.
+        that model: it keeps its template and all it knows, and the penalty is the distance from its weights. Word
+        `classes` are for templates that name them; a template that does not gets the shipped class features added.
         """
         from threadpoolctl import threadpool_limits
 
         self.check_settings()
         sentences = training_sentences(X, y)
         dev = None if X_dev is None else tagged(X_dev, y_dev)
-        corpus, layout = self.encode(sentences, init)
+        corpus, layout = self.encode(sentences, init, classes)
         self.check_dev(dev)
 
         def dev_score(weights: np.ndarray) -> float:
@@ -145,11 +154,13 @@ class CRFTagger(Tagger):
 
     def prints(self, sentences: list[Sentence], init: CRFTagger | None) -> dict[str, str]:
         """Fingerprints of what a checkpoint belongs to."""
+        classes = self.features_.classes
         return {
             "corpus": fingerprint((sentence.words, sentence.tags) for sentence in sentences),
-            "template": fingerprint([self.template_, self.min_count]),
+            "template": fingerprint([self.template_, self.min_count, self.min_pair_count]),
             "tag set": fingerprint(self.classes_),
             "penalty": fingerprint([self.l1, self.l2]),
+            "word classes": fingerprint(() if classes is None else map(np.ndarray.tobytes, classes.arrays().values())),
             "initial model": fingerprint([] if init is None else [init.weights_.tobytes(), init.template_]),
         }
 
@@ -160,7 +171,9 @@ class CRFTagger(Tagger):
             self.features_ = self.features_.restricted(keep)
             self.weights_ = self.weights_[keep]
 
-    def encode(self, sentences: list[Sentence], init: CRFTagger | None = None) -> tuple[Corpus, Layout]:
+    def encode(
+        self, sentences: list[Sentence], init: CRFTagger | None = None, classes: WordClasses | None = None
+    ) -> tuple[Corpus, Layout]:
         """The corpus as numbers, and where the weights live."""
         from tagger.likelihood import Corpus, Layout
 
@@ -173,17 +186,36 @@ class CRFTagger(Tagger):
         if init:
             tags, choices = among(self.classes_, names, tags, choices)
         K = len(self.classes_)
-        self.template_ = init.template_ if init else template_text(self.features)
-        templates = parse_templates(self.template_, self.features)
+        self.parts_ = TagParts(self.classes_, (init and init.parts_.separator) or separator_of(self.classes_))
+        templates, classes = self.choose_template(init, classes)
         windows = Windows.of([sentence.words for sentence in sentences], margin(templates))
         lengths = np.array([len(sentence) for sentence in sentences])
         fixed = tags != OPEN
         self.lexicon_ = Lexicon.of(windows.words, windows.at(0)[fixed], tags[fixed], K)
         tokens, said = choices.events(tags)
         seen = Windows(windows.words, windows.places[tokens], windows.around)
-        self.features_, counts, values = learn_features(templates, seen, said, K, self.min_count)
-        corpus = Corpus(self.features_, values, windows, lengths, tags, choices, K)
+        self.features_, counts, values = learn_features(
+            templates, seen, said, self.parts_, self.min_count, self.min_pair_count, classes
+        )
+        corpus = Corpus(self.features_, values, windows, lengths, tags, choices, K, self.parts_)
         return self.go_on_from(init, corpus, counts) if init else (corpus, Layout(corpus, counts))
+
+    def choose_template(
+        self, init: CRFTagger | None, classes: WordClasses | None
+    ) -> tuple[list[Template], WordClasses | None]:
+        """What to look at, and the classes of words needed for that."""
+        if init:
+            if classes is not None:
+                raise TrainingError("a model to go on from brings its own word classes, or none: give no others")
+            self.template_, classes = init.template_, init.features_.classes
+            return parse_templates(self.template_, self.features), classes
+        self.template_ = template_text(self.features)
+        templates = parse_templates(self.template_, self.features)
+        if classes is not None and not class_sizes(templates):
+            self.template_ += shipped(CLASSES)
+            templates = parse_templates(self.template_, self.features)
+        check_classes(templates, classes, self.features)
+        return templates, classes and classes.restricted(class_sizes(templates))
 
     def go_on_from(self, init: CRFTagger, corpus: Corpus, counts: np.ndarray) -> tuple[Corpus, Layout]:
         """The same with the features, words and tags of an older model, whose weights are the centre of the penalty."""
@@ -192,9 +224,10 @@ class CRFTagger(Tagger):
 
         K = corpus.K
         place = np.searchsorted(self.classes_, init.classes_)  # of the old tags among the new
-        rows, order = renumbered(init.features_.rows, place)
-        old = Features(init.features_.templates, init.features_.strings, init.features_.keys, rows)
-        union = Union(old, corpus.features, K)
+        rows, order = renumbered(init.features_.rows, np.append(place, self.parts_.places(init.parts_)))
+        known = init.features_
+        old = Features(known.templates, known.strings, known.keys, rows, known.classes)
+        union = Union(old, corpus.features, self.parts_.columns)
         lexicon_rows, lexicon_order = renumbered(init.lexicon_.rows, place)
         old_lexicon = Lexicon(init.lexicon_.words, lexicon_rows, init.lexicon_.counts[lexicon_order])
         self.lexicon_ = joined_lexicon(old_lexicon, self.lexicon_, K)
@@ -219,8 +252,8 @@ class CRFTagger(Tagger):
     def check_settings(self) -> None:
         if not (0 <= self.l2 < np.inf and 0 <= self.l1 < np.inf and self.tolerance >= 0):
             raise TrainingError(f"l1, l2 and tolerance start at 0, got {self.l1}, {self.l2} and {self.tolerance}")
-        if min(self.max_iterations, self.min_count, self.patience) < 1 or self.threads < 0:
-            raise TrainingError("max_iterations, min_count and patience are at least 1, threads at least 0")
+        if min(self.max_iterations, self.min_count, self.min_pair_count, self.patience) < 1 or self.threads < 0:
+            raise TrainingError("max_iterations, patience and the counts are at least 1, threads at least 0")
 
     def check_dev(self, dev: list[Sentence] | None) -> None:
         tags = {tag for sentence in dev or [] for tag in sentence.tags or ()}
@@ -235,7 +268,7 @@ class CRFTagger(Tagger):
         self.end_ = end.astype(np.float32)
 
     def scorer(self) -> Scorer:
-        emissions = Emissions(self.features_, self.weights_, len(self.classes_))
+        emissions = Emissions(self.features_, self.weights_, self.parts_)
         step = Dominance(self.transitions_)
 
         def score(sentences: list[Words]) -> ChainLattice:
@@ -254,8 +287,8 @@ class CRFTagger(Tagger):
 
         def weight(feature: int, k: int) -> float:
             begin, end = rows.bounds[feature : feature + 2]
-            place = begin + int(np.searchsorted(rows.tags[begin:end], k))
-            return float(self.weights_[place]) if place < end and rows.tags[place] == k else 0.0
+            there = np.isin(rows.tags[begin:end], self.parts_.columns_of(k))
+            return float(self.weights_[begin:end][there].sum(dtype=np.float64))
 
         def terms(path: Sequence[int], t: int) -> dict[str, float]:
             k = path[t]
@@ -290,13 +323,16 @@ class CRFTagger(Tagger):
             templates = parse_templates(self.template_)
         except TemplateError as error:
             raise archive.error(str(error)) from None
-        self.features_ = Features.restore(archive, templates, K)
+        separator = archive.meta.get("separator")
+        archive.check(separator in (None, *SEPARATORS), "its tags are joined in an unknown way")
+        self.parts_ = TagParts(self.classes_, separator)
+        self.features_ = Features.restore(archive, templates, self.parts_.columns)
         self.weights_ = archive.take("weights", "f", len(self.features_.rows.tags)).astype(np.float32)
         self.start_, self.end_ = archive.take("start", "f", K), archive.take("end", "f", K)
         self.transitions_ = archive.take("transitions", "f", K, K)
 
     def describe(self) -> dict[str, Any]:
-        return {"template": self.template_}
+        return {"template": self.template_, "separator": self.parts_.separator}
 
 
 def rounded(weights: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 from tagger.cache import WordCache
 from tagger.features import Features, token_keys, word_keys
 from tagger.pack import Pack
+from tagger.parts import TagParts
 from tagger.windows import MARKS, Windows
 
 TABLE_CELLS = 1 << 18  # the largest table of a template of several words
@@ -23,8 +24,8 @@ TABLE_CELLS = 1 << 18  # the largest table of a template of several words
 class Emissions:
     """A function from sentences to their emissions (N, K), in the rows of a pack."""
 
-    def __init__(self, features: Features, weights: np.ndarray, K: int) -> None:
-        self.features, self.weights, self.K = features, weights, K
+    def __init__(self, features: Features, weights: np.ndarray, parts: TagParts) -> None:
+        self.features, self.weights, self.parts, self.K = features, weights, parts, parts.K
         self.by_offset = {
             offset: [t for t, template in enumerate(features.templates) if template.offset == offset]
             for offset in features.offsets
@@ -77,6 +78,7 @@ class Emissions:
         ids = np.concatenate([self.features.ids(t, key) for t, key in zip(templates, keys, strict=True)])
         there = np.flatnonzero(ids >= 0)
         params, widths = self.features.rows.entries(ids[there])
-        cells = np.repeat(there % rows * self.K, widths) + self.features.rows.tags[params]
-        sums = np.bincount(cells, weights=self.weights[params], minlength=rows * self.K)
-        return sums.reshape(rows, self.K).astype(np.float32)
+        columns = self.parts.columns
+        cells = np.repeat(there % rows * columns, widths) + self.features.rows.tags[params]
+        sums = np.bincount(cells, weights=self.weights[params], minlength=rows * columns)
+        return self.parts.spread(sums.reshape(rows, columns)).astype(np.float32)

@@ -20,24 +20,35 @@ from functools import cached_property
 import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
+from tagger.classes import WordClasses
 from tagger.errors import TemplateError
+from tagger.parts import TagParts
 from tagger.rows import Rows
-from tagger.template import Part, Template, filled, margin, parts_of, values_of
+from tagger.template import Part, Template, class_sizes, filled, margin, parts_of, values_of
 from tagger.vocab import StringTable, Vocabulary, encode
 from tagger.windows import MARKS, Windows
 
 
 class Features:
-    """The features of a training corpus, and the tags each was seen with: those pairs are the parameters.
+    """The features of a training corpus, and the tags (and parts of tags) each was seen with: those pairs are the
+    parameters.
 
     Features are numbered through all templates; a feature's parameters are the entries of its row.
     """
 
-    def __init__(self, templates: list[Template], strings: StringTable, keys: list[np.ndarray], rows: Rows) -> None:
+    def __init__(
+        self,
+        templates: list[Template],
+        strings: StringTable,
+        keys: list[np.ndarray],
+        rows: Rows,
+        classes: WordClasses | None = None,
+    ) -> None:
         self.templates = templates
         self.strings = strings
         self.keys = keys  # for each template, ascending
         self.rows = rows
+        self.classes = classes  # if a template asks for them
         self.bases = np.cumsum([0, *map(len, keys)])  # first feature of each template
         self.parts = parts_of(templates)
         self.radix = len(strings) + MARKS
@@ -53,7 +64,7 @@ class Features:
 
     def values(self, words: Sequence[str]) -> dict[str, np.ndarray]:
         """For each function (words + 2,): the ids of its values, then the two marks."""
-        found = values_of(self.parts, words)
+        found = values_of(self.parts, words, self.classes)
         said = [value for values in found.values() for value in values if value is not None]
         there = np.array([[value is not None for value in values] for values in found.values()], bool)
         ids = np.full((len(found), len(words)), -1)
@@ -88,7 +99,7 @@ class Features:
         ids = np.array([self.ids(t, key) for t, key in enumerate(keys)])  # (templates, T)
         return [
             [(text, feature) for text, feature in zip(texts, column, strict=True) if text is not None and feature >= 0]
-            for texts, column in zip(filled(words, self.templates), ids.T.tolist(), strict=True)
+            for texts, column in zip(filled(words, self.templates, self.classes), ids.T.tolist(), strict=True)
         ]
 
     def restricted(self, keep: np.ndarray) -> Features:
@@ -107,19 +118,30 @@ class Features:
             join([place[ids] for ids in split(own, self.radix, len(template.parts))], len(strings) + MARKS)
             for template, own in zip(self.templates, keys, strict=True)
         ]
-        return Features(self.templates, strings, joined, Rows(widths[alive], self.rows.tags[keep]))
+        return Features(self.templates, strings, joined, Rows(widths[alive], self.rows.tags[keep]), self.classes)
 
     def arrays(self) -> Arrays:
         gaps = {f"keys.{t}": narrow(np.diff(keys, prepend=0)) for t, keys in enumerate(self.keys)}
-        return self.strings.arrays("strings") | gaps | self.rows.arrays("features")
+        classes = self.classes.arrays() if self.classes else {}
+        return self.strings.arrays("strings") | gaps | self.rows.arrays("features") | classes
 
     @classmethod
-    def restore(cls, archive: Archive, templates: list[Template], K: int) -> Features:
+    def restore(cls, archive: Archive, templates: list[Template], columns: int) -> Features:
         strings = StringTable.restore(archive, "strings")
         gaps = [archive.take(f"keys.{t}", "u", None) for t in range(len(templates))]
         keys = [np.cumsum(gap, dtype=np.int64) for gap in gaps]
-        rows = Rows.restore(archive, "features", sum(map(len, keys)), K)
-        return cls(templates, strings, keys, rows)
+        rows = Rows.restore(archive, "features", sum(map(len, keys)), columns)
+        return cls(templates, strings, keys, rows, restore_classes(archive, templates))
+
+
+def restore_classes(archive: Archive, templates: list[Template]) -> WordClasses | None:
+    """Exactly the classes that the templates ask for."""
+    sizes = class_sizes(templates)
+    if not sizes:
+        return None
+    classes = WordClasses.restore(archive)
+    archive.check(classes.sizes == sizes, f"it has word classes {classes.sizes}, where its template needs {sizes}")
+    return classes
 
 
 def with_marks(ids: np.ndarray, radix: int) -> np.ndarray:
@@ -149,14 +171,20 @@ def split(keys: np.ndarray, radix: int, parts: int) -> list[np.ndarray]:
 
 
 def learn_features(
-    templates: list[Template], windows: Windows, tags: np.ndarray, K: int, min_count: int = 1
+    templates: list[Template],
+    windows: Windows,
+    tags: np.ndarray,
+    parts: TagParts,
+    min_count: int = 1,
+    min_pair_count: int = 1,
+    classes: WordClasses | None = None,
 ) -> tuple[Features, np.ndarray, dict[str, np.ndarray]]:
-    """The features of a corpus that occur `min_count` times, how often each parameter's pair was seen (P,), and what
-    `Features.values` says of the distinct words."""
+    """The features of a corpus that occur `min_count` times, those of several words `min_pair_count` times; how often
+    each parameter's pair was seen (P,); and what `Features.values` says of the distinct words."""
     pool = Vocabulary()
     numbers = {
         name: [-1 if value is None else pool[value] for value in values]
-        for name, values in values_of(parts_of(templates), windows.words).items()
+        for name, values in values_of(parts_of(templates), windows.words, classes).items()
     }
     strings, ids = pool.freeze()
     ids = np.append(ids, -1)  # so that -1 stays -1
@@ -166,6 +194,8 @@ def learn_features(
             raise TemplateError(f"{template}: too many parts for {len(strings)} different strings")
     values = {name: with_marks(ids[found], radix) for name, found in numbers.items()}
 
+    K = parts.columns
+    tokens, columns = parts.events(tags)  # features of one word vote for parts too, those of several for whole tags
     keys, cells, param_counts = [], [], []
     features = 0
     pairs: tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -173,19 +203,19 @@ def learn_features(
     for template in templates:
         if template.offset is None:
             key = token_keys(template, values, windows, radix)
-            found = observed(key, tags, np.ones(len(key), np.int64), K, min_count)
+            found = observed(key, tags, np.ones(len(key), np.int64), parts, max(min_count, min_pair_count))
         else:
             if template.offset != seen_offset:
                 seen_offset = template.offset
-                pairs = word_tags(windows.at(seen_offset), tags, K)
+                pairs = word_tags(windows.at(seen_offset)[tokens], columns, K)
             words, word_tag, counts = pairs
-            found = observed(word_keys(template, values, radix)[words], word_tag, counts, K, min_count)
+            found = observed(word_keys(template, values, radix)[words], word_tag, counts, parts, min_count)
         keys.append(found[0])
         cells.append(found[1] + features * K)
         param_counts.append(found[2])
         features += len(found[0])
     rows = Rows.of(np.concatenate(cells), features, K)
-    return Features(templates, strings, keys, rows), np.concatenate(param_counts), values
+    return Features(templates, strings, keys, rows, classes), np.concatenate(param_counts), values
 
 
 def word_tags(words: np.ndarray, tags: np.ndarray, K: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -195,15 +225,17 @@ def word_tags(words: np.ndarray, tags: np.ndarray, K: int) -> tuple[np.ndarray, 
 
 
 def observed(
-    keys: np.ndarray, tags: np.ndarray, counts: np.ndarray, K: int, min_count: int
+    keys: np.ndarray, tags: np.ndarray, counts: np.ndarray, parts: TagParts, min_count: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct keys that are frequent, their pairs with tags as ascending cells number · K + tag, their counts."""
+    """The distinct keys that are frequent, their pairs with tags and parts as ascending cells,
+    number · (K + A) + column, and the counts of those."""
     there = keys >= 0
     distinct, inverse = np.unique(keys[there], return_inverse=True)
-    frequent = np.bincount(inverse, weights=counts[there], minlength=len(distinct)) >= min_count
+    whole = np.where(tags < parts.K, counts, 0)  # a token counts once, not once more for each part
+    frequent = np.bincount(inverse, weights=whole[there], minlength=len(distinct)) >= min_count
     number = np.cumsum(frequent) - 1  # of a key among those kept
     kept = frequent[inverse]
-    cells = number[inverse[kept]] * K + tags[there][kept]
+    cells = number[inverse[kept]] * parts.columns + tags[there][kept]
     pairs, place = np.unique(cells, return_inverse=True)
     pair_counts = np.bincount(place, weights=counts[there][kept], minlength=len(pairs)).astype(np.int64)
     return distinct[frequent], pairs, pair_counts

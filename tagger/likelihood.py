@@ -5,8 +5,8 @@
 Where the tags leave a choice, p is summed over all paths allowed: log Z of those paths minus log Z of all.
 
 Only integers and floats here: the corpus has become feature ids, and `tables` turn weights into emissions. Forward and
-backward then give the marginals. Marginals minus truth, the *residual* (N, K), flow back to the weights; its entries
-shrink as the fit improves, which is why float32 is exact enough for them.
+backward then give the marginals. Marginals minus truth, the *residual*, flow back to the weights, by tag and by part of
+a tag (N, K + A); its entries shrink as the fit improves, which is why float32 is exact enough for them.
 
 The packs, and the tables, are spread over threads; every sum has a fixed order, so that any number of threads gives
 the same bits.
@@ -25,6 +25,7 @@ from tagger.chain import Chain, forward_backward, path_scores
 from tagger.features import Features
 from tagger.pack import Pack, batches
 from tagger.partial import OPEN, Choices
+from tagger.parts import TagParts
 from tagger.rows import ranges
 from tagger.tables import Builder
 from tagger.windows import Windows
@@ -52,6 +53,7 @@ class Corpus:
     tags: np.ndarray  # (N,) gold, OPEN where a choice is left
     choices: Choices
     K: int
+    parts: TagParts
 
 
 class Layout:
@@ -123,15 +125,16 @@ class Likelihood:
         self.scale = len(corpus.tags) / len(order)
         self.tags = corpus.tags[order]
         self.open = open_rows(corpus.choices, order, self.rows)
-        self.residual = np.empty((len(order), self.K), self.dtype)
+        self.parts = corpus.parts
+        self.residual = np.empty((len(order), self.parts.columns), self.dtype)
         windows = Windows(corpus.windows.words, corpus.windows.places[order], corpus.windows.around)
-        builder = Builder(corpus.features, corpus.values, windows, self.K, self.dtype, self.rows)
+        builder = Builder(corpus.features, corpus.values, windows, self.parts.columns, self.dtype, self.rows)
         self.tables, self.narrow = builder.build()
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         w, *chain_scores = self.layout.split(weights)
         w = w.astype(self.dtype)
-        tables = self.map(lambda table: table.scores(w, self.K), self.tables)
+        tables = self.map(lambda table: table.scores(w, self.parts.columns), self.tables)
 
         def one_pack(i: int) -> PackLoss:
             return self.pack_loss(i, self.emissions(i, w, tables), *chain_scores)
@@ -168,30 +171,32 @@ class Likelihood:
 
     def emissions(self, i: int, w: np.ndarray, tables: list[np.ndarray]) -> np.ndarray:
         """(n, K) the scores of the tags at the tokens of pack i."""
-        E = self.narrow[i].scores(w, self.K)
+        E = self.narrow[i].scores(w, self.parts.columns)
         one = np.empty_like(E)
         for table, scores in zip(self.tables, tables, strict=True):
             np.take(scores, table.index[self.rows[i]], axis=0, out=one, mode="clip")
             E += one
-        return E
+        return self.parts.spread(E)
 
     def pack_loss(self, i: int, E: np.ndarray, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> PackLoss:
         """Of pack i with the emissions E (n, K). Leaves its part of the residual behind."""
         pack = self.packs[i]
         chain = Chain(pack, start, transitions, end, E)
         free = forward_backward(chain)
-        residual = self.residual[self.rows[i]]
+        every = self.residual[self.rows[i]]
+        residual = every[:, : self.K]
         residual[:] = free.marginals
         if self.open[i] is None:
             log_z, steps = self.subtract_tags(i, chain, residual)
         else:
             log_z, steps = self.subtract_choices(i, chain, residual)
+        self.parts.gather(every)
         return PackLoss(
             loss=float((free.log_z - log_z).sum()),
             transitions=free.transitions - steps,
             starts=residual[: len(pack.last)].sum(axis=0, dtype=np.float64),
             ends=residual[pack.last].sum(axis=0, dtype=np.float64),
-            narrow=self.narrow[i].gradient(residual),
+            narrow=self.narrow[i].gradient(every),
         )
 
     def subtract_tags(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

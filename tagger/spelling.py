@@ -8,6 +8,7 @@ latter look at the lower-case word. A function that answers yes or no returns ""
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 
 Function = Callable[[str], "str | None"]
@@ -56,6 +57,9 @@ KINDS = Kinds()
 REPEATED = re.compile(r"(.)(?=\1)", re.DOTALL)
 
 
+HANGUL = re.compile("[가-힣]")
+
+
 @feature
 def shape(word: str) -> str:
     """Runs of letters of one kind, each shown once: Mid-1990s is Xx-dx."""
@@ -77,6 +81,12 @@ def capital(word: str) -> str | None:
     return "" if word[:1].isupper() else None
 
 
+@feature
+def length(word: str) -> str:
+    """The number of letters; ten stands for all that are longer."""
+    return str(min(len(word), 10))
+
+
 @feature_with_number
 def prefix(n: int, low: str) -> str | None:
     """The first n letters, if there are so many."""
@@ -93,3 +103,12 @@ def suffix(n: int, low: str) -> str | None:
 def ending(n: int, low: str) -> str:
     """The last n letters, or all of them."""
     return low[-n:]
+
+
+@feature_with_number
+def jamo(n: int, low: str) -> str | None:
+    """The last n letters of a Korean word, its syllables taken apart (간 ends in ㄴ): endings are often part of one."""
+    if not HANGUL.search(low):
+        return None
+    apart = unicodedata.normalize("NFD", low)
+    return apart[-n:] if len(apart) >= n else None

@@ -2,27 +2,33 @@
 
 The member `meta` is JSON in UTF-8 bytes: format version, kind, program version, settings that change the result, tag
 set, a summary of the training. All others are plain arrays; each part of a model checks its own when it takes them.
-The same model gives the same bytes: no clock, path or thread count goes in.
+The same model gives the same bytes: no clock, path or thread count goes in. Word classes by themselves are stored in
+the same manner.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import zipfile
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from tagger.archive import Archive, write_archive
+from tagger.archive import Archive, Arrays, write_archive
+from tagger.classes import WordClasses, read_clusters
 from tagger.crf import CRFTagger
-from tagger.errors import ModelError
-from tagger.files import atomic_writer, reason
+from tagger.errors import FileError, ModelError
+from tagger.files import atomic_writer, open_input, reason
 from tagger.hmm import HMMTagger
 from tagger.model import Tagger
 from tagger.version import __version__
 
 FORMAT = 1
 KINDS: dict[str, type[Tagger]] = {"hmm": HMMTagger, "crf": CRFTagger}
+CLASSES = "classes"
 TRAIN_FIRST = "train one with `tagger train-crf CORPUS` or `tagger train-hmm CORPUS`"
 
 
@@ -31,30 +37,69 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
     if not hasattr(model, "classes_"):
         raise ModelError("a tagger that has not been fitted cannot be saved")
     meta = {
-        "format": FORMAT,
         "kind": model.kind,
-        "program": __version__,
         "settings": model.stored_settings(),
         "tags": model.classes_,
         "column": model.column_,
         "summary": model.summary_,
         **model.describe(),
     }
-    text = json.dumps(meta, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
-    with atomic_writer(path) as stream:
-        write_archive(stream, {"meta": np.frombuffer(text, np.uint8), "seen": model.seen_} | model.arrays())
+    write(path, meta, {"seen": model.seen_} | model.arrays())
 
 
 def load_model(path: str | os.PathLike[str]) -> Tagger:
     """Read a tagger from a file."""
     name = os.fspath(path)
     try:
-        with zipfile.ZipFile(name) as members:
-            archive = Archive(name, members)
-            read_meta(archive)
+        with reading(name) as archive:
             return build(archive)
     except FileNotFoundError:
         raise ModelError(f"no model {name!r}: {TRAIN_FIRST}, or name another file with -m") from None
+
+
+def save_classes(classes: WordClasses, path: str | os.PathLike[str]) -> None:
+    """Write word classes to a file, atomically."""
+    write(path, {"kind": CLASSES}, classes.arrays())
+
+
+def load_classes(path: str | os.PathLike[str]) -> WordClasses:
+    """Read word classes from a file: one of `save_classes`, or the clusters of another program as text."""
+    name = os.fspath(path)
+    if not begins_as_zip(name):
+        return read_clusters(name)
+    with reading(name) as archive:
+        kind = archive.setting("kind", str)
+        if kind != CLASSES:
+            raise ModelError(
+                f"{name}: expected word classes, as `tagger learn-classes` writes them, got a {kind!r} model"
+            )
+        return WordClasses.restore(archive)
+
+
+def begins_as_zip(name: str) -> bool:
+    """Whatever is wrong with the file, its proper reader will say better."""
+    with contextlib.suppress(OSError, FileError), open_input(name) as stream:
+        return bool(stream.read(2) == b"PK")
+    return False
+
+
+def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Arrays) -> None:
+    meta = {"format": FORMAT, "program": __version__} | meta
+    text = json.dumps(meta, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
+    with atomic_writer(path) as stream:
+        write_archive(stream, {"meta": np.frombuffer(text, np.uint8)} | arrays)
+
+
+@contextlib.contextmanager
+def reading(name: str) -> Iterator[Archive]:
+    """The archive of a file, its description read. That there is none is left to the caller to say."""
+    try:
+        with zipfile.ZipFile(name) as members:
+            archive = Archive(name, members)
+            read_meta(archive)
+            yield archive
+    except FileNotFoundError:
+        raise
     except (zipfile.BadZipFile, NotImplementedError) as error:
         raise ModelError(f"{name}: not a model, or a damaged one: expected a .npz file written by tagger") from error
     except OSError as error:

@@ -1,7 +1,8 @@
 """Templates: which features a CRF looks at, as plain text; data, not code.
 
 A line such as `lower[-1] & suffix:1-4[0]` names functions of `spelling` at offsets from a token; a range stands for one
-line each, `&` joins parts to a conjunction, `#` begins a comment.
+line each, `&` joins parts to a conjunction, `#` begins a comment. One function is no matter of spelling: `class:128` is
+the word's class among 128, looked up in a table that comes along with the templates.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import resources
 
+from tagger.classes import WordClasses
 from tagger.errors import TemplateError, quote
 from tagger.files import Lines, exists
 from tagger.spelling import FUNCTIONS, NUMBERED
 
 SHIPPED = ("default", "comparison")
 MAX_OFFSET = 100
+MAX_CLASSES = 1 << 20
+CLASS = "class"
 PART = re.compile(r"(?P<name>[a-z]+)(:(?P<low>\d+)(-(?P<high>\d+))?)?(\[(?P<offset>[+-]?\d+)\])?")
 
 
@@ -56,10 +60,14 @@ class Template:
 def template_text(name_or_path: str) -> str:
     """A template shipped with the package, or a file of the user's own."""
     if name_or_path in SHIPPED:
-        return (resources.files("tagger") / "templates" / f"{name_or_path}.txt").read_text("utf-8")
+        return shipped(name_or_path)
     if not exists(name_or_path):
         raise TemplateError(f"no template {name_or_path!r}: expected {', '.join(SHIPPED)} or a file")
     return "\n".join(Lines(name_or_path))
+
+
+def shipped(name: str) -> str:
+    return (resources.files("tagger") / "templates" / f"{name}.txt").read_text("utf-8")
 
 
 def parse_templates(text: str, name: str = "template") -> list[Template]:
@@ -84,18 +92,22 @@ def parse_part(text: str) -> list[Part]:
     if not match:
         raise TemplateError(f"expected function[:number][offset], got {quote(text)}")
     name, low, offset = match["name"], match["low"], int(match["offset"] or 0)
-    if name not in FUNCTIONS and name not in NUMBERED:
-        known = ", ".join(sorted([*FUNCTIONS, *(f"{name}:n" for name in NUMBERED)]))
+    numbered = [*NUMBERED, CLASS]
+    if name not in FUNCTIONS and name not in numbered:
+        known = ", ".join(sorted([*FUNCTIONS, *(f"{name}:n" for name in numbered)]))
         raise TemplateError(f"unknown function {quote(name)}; expected one of {known}")
-    if (name in NUMBERED) != (low is not None):
-        raise TemplateError(f"{name} takes {'a number, as in ' + name + ':3' if name in NUMBERED else 'no number'}")
+    if (name in numbered) != (low is not None):
+        raise TemplateError(f"{name} takes {'a number, as in ' + name + ':3' if name in numbered else 'no number'}")
     if abs(offset) > MAX_OFFSET:
         raise TemplateError(f"an offset is at most {MAX_OFFSET}, got {offset}")
     if low is None:
         return [Part(name, None, offset)]
     numbers = range(int(low), int(match["high"] or low) + 1)
-    if not numbers or numbers[0] < 1 or numbers[-1] > MAX_OFFSET:
-        raise TemplateError(f"expected a rising range of numbers from 1 to {MAX_OFFSET}, got {quote(text)}")
+    most = MAX_CLASSES if name == CLASS else MAX_OFFSET
+    if not numbers or numbers[0] < 1 or numbers[-1] > most:
+        raise TemplateError(f"expected a rising range of numbers from 1 to {most}, got {quote(text)}")
+    if name == CLASS and match["high"]:
+        raise TemplateError(f"{name} takes one number, as in class:128, got {quote(text)}")
     return [Part(name, number, offset) for number in numbers]
 
 
@@ -112,16 +124,27 @@ def parts_of(templates: list[Template]) -> list[Part]:
     return list({part.function: part for template in templates for part in template.parts}.values())
 
 
+def class_sizes(templates: list[Template]) -> list[int]:
+    """The numbers of classes that the templates ask for."""
+    return sorted({part.number for part in parts_of(templates) if part.name == CLASS and part.number is not None})
+
+
 def margin(templates: list[Template]) -> int:
     """How far the templates look to either side."""
     return max(abs(part.offset) for template in templates for part in template.parts)
 
 
-def values_of(parts: Iterable[Part], words: Sequence[str]) -> dict[str, list[str | None]]:
-    """What the function of each part says of each word."""
+def values_of(
+    parts: Iterable[Part], words: Sequence[str], classes: WordClasses | None = None
+) -> dict[str, list[str | None]]:
+    """What the function of each part says of each word. Parts that ask for classes need them."""
     lows = [word.lower() for word in words]
+    rows = None if classes is None else classes.find(words)
 
     def values(part: Part) -> list[str | None]:
+        if part.name == CLASS and part.number is not None:
+            assert classes is not None and rows is not None
+            return classes.names(part.number, rows)
         if part.number is None:
             return list(map(FUNCTIONS[part.name], words))
         return list(map(partial(NUMBERED[part.name], part.number), lows))
@@ -129,17 +152,29 @@ def values_of(parts: Iterable[Part], words: Sequence[str]) -> dict[str, list[str
     return {part.function: values(part) for part in parts}
 
 
-def describe(sentence: Sequence[str], templates: list[Template]) -> list[list[str]]:
+def check_classes(templates: list[Template], classes: WordClasses | None, name: str) -> None:
+    """Refuse templates that ask for classes which are not there."""
+    for size in class_sizes(templates):
+        if classes is None:
+            raise TemplateError(f"{name}: class:{size} needs word classes: name raw text or a file of classes")
+        if size not in classes.classes:
+            known = ", ".join(f"class:{size}" for size in classes.sizes)
+            raise TemplateError(f"{name}: no class:{size} among the word classes given; expected one of {known}")
+
+
+def describe(sentence: Sequence[str], templates: list[Template], classes: WordClasses | None = None) -> list[list[str]]:
     """Each token's features as text."""
-    return [[text for text in row if text is not None] for row in filled(sentence, templates)]
+    return [[text for text in row if text is not None] for row in filled(sentence, templates, classes)]
 
 
-def filled(sentence: Sequence[str], templates: list[Template]) -> list[list[str | None]]:
+def filled(
+    sentence: Sequence[str], templates: list[Template], classes: WordClasses | None = None
+) -> list[list[str | None]]:
     """For each token and template the feature as text: `suffix:3[0]=ing`; None where there is none.
 
     The marks outside the sentence are `<before>` and `<after>`.
     """
-    values = values_of(parts_of(templates), sentence)
+    values = values_of(parts_of(templates), sentence, classes)
 
     def fill(part: Part, i: int) -> str | None:
         place = i + part.offset

@@ -26,7 +26,18 @@ DATA = Path(__file__).resolve().parent.parent / "data"
 TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"
 CHINESE = DATA / "chinese-test.txt"
 PROGRAM = [sys.executable, "-m", "tagger"]
-COMMANDS = ["train-hmm", "train-crf", "tag", "eval", "features", "inspect", "convert", "split", "completion"]
+COMMANDS = [
+    "train-hmm",
+    "train-crf",
+    "learn-classes",
+    "tag",
+    "eval",
+    "features",
+    "inspect",
+    "convert",
+    "split",
+    "completion",
+]
 FEW = ["--max-iterations", "5"]
 SLOW = ["--max-iterations", "100000", "--tolerance", "0"]
 SENTENCE, TAGGED = "The dog barks .\n", "The/DT dog/NN barks/VBZ ./.\n"

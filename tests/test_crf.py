@@ -67,7 +67,7 @@ def test_emissions_equal_the_sum_of_the_weights_of_the_features_as_text():
         for name in row:
             for tag, weight in table.get(name, []):
                 expected[i, tag] += weight
-    emissions = Emissions(model.features_, model.weights_, len(model.classes_))
+    emissions = Emissions(model.features_, model.weights_, model.parts_)
     for _ in range(2):  # fresh, and from the cache
         np.testing.assert_allclose(emissions([words], Pack.of([len(words)])), expected, atol=1e-5)
 

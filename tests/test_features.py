@@ -5,6 +5,7 @@ import pytest
 
 from tagger.errors import TemplateError
 from tagger.features import learn_features, token_keys, word_keys
+from tagger.parts import TagParts
 from tagger.spelling import FUNCTIONS, NUMBERED, shape
 from tagger.template import SHIPPED, Part, describe, margin, parse_templates, template_text
 from tagger.windows import Windows
@@ -82,7 +83,8 @@ def learned(sentences, text, min_count=1):
     words = [[token.rsplit("/", 1)[0] for token in sentence.split()] for sentence in sentences]
     tags = np.array([int(token.rsplit("/", 1)[1]) for sentence in sentences for token in sentence.split()])
     windows = Windows.of(words, margin(templates))
-    features, counts, _ = learn_features(templates, windows, tags, int(tags.max()) + 1, min_count)
+    parts = TagParts([str(tag) for tag in range(int(tags.max()) + 1)], None)
+    features, counts, _ = learn_features(templates, windows, tags, parts, min_count)
     return features, counts, windows
 
 

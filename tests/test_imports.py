@@ -5,7 +5,12 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-HEAVY = {"scipy": {"tables"}, "threadpoolctl": {"crf", "hmm"}, "tqdm": {"cli.bars"}, "jieba": {"chinese"}}
+HEAVY = {
+    "scipy": {"tables", "clustering"},
+    "threadpoolctl": {"crf", "hmm", "clustering"},
+    "tqdm": {"cli.bars"},
+    "jieba": {"chinese"},
+}
 TERMINAL = {"click", "tqdm"}  # known below `cli` to nobody
 
 

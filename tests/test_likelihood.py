@@ -11,6 +11,7 @@ from tagger import tables as tables_module
 from tagger.features import learn_features
 from tagger.likelihood import Corpus, Layout, Likelihood
 from tagger.partial import Choices
+from tagger.parts import TagParts
 from tagger.template import describe, margin, parse_templates
 from tagger.windows import Windows
 
@@ -42,8 +43,9 @@ def encoded():
     words = [text.split() for text, _ in SENTENCES]
     tags = np.array([TAGS.index(tag) for _, text in SENTENCES for tag in text.split()])
     windows = Windows.of(words, margin(templates))
-    features, counts, values = learn_features(templates, windows, tags, K)
-    corpus = Corpus(features, values, windows, np.array(list(map(len, words))), tags, Choices.none(K), K)
+    parts = TagParts(TAGS, None)
+    features, counts, values = learn_features(templates, windows, tags, parts)
+    corpus = Corpus(features, values, windows, np.array(list(map(len, words))), tags, Choices.none(K), K, parts)
     return corpus, Layout(corpus, counts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tagger.classes import WordClasses
 from tagger.cli.options import (
     PATH,
     check_output,
@@ -16,7 +17,7 @@ from tagger.cli.options import (
 )
 from tagger.corpus import format_of, read_sentences
 from tagger.files import Lines, open_output
-from tagger.template import describe, parse_templates, template_text
+from tagger.template import check_classes, describe, parse_templates, template_text
 
 
 @click.command(
@@ -28,21 +29,38 @@ from tagger.template import describe, parse_templates, template_text
 )
 @click.argument("file", type=PATH, default="-")
 @features_option
+@click.option("--classes", metavar="FILE", type=PATH, help="Word classes, for templates that name them.")
 @input_format_option
 @encoding_option
 @output_option
 @quiet_option
-def command(file: str, features: str, input_format: str | None, encoding: str, output: str, quiet: bool) -> None:
+def command(
+    file: str,
+    features: str,
+    classes: str | None,
+    input_format: str | None,
+    encoding: str,
+    output: str,
+    quiet: bool,
+) -> None:
     """Show what a feature template sees.
 
     For each token of FILE (default: standard input): the word, then its features, between tabs.
     """
-    check_output(output, file, features)
+    check_output(output, file, features, classes)
     templates = parse_templates(template_text(features), features)
+    table = classes_of(classes) if classes else None
+    check_classes(templates, table, features)
     sentences = read_sentences(Lines(file, encoding), input_format or format_of(file), tagged=False)
     with open_output(output) as stream:
         for sentence in sentences:
-            rows = zip(sentence.words, describe(sentence.words, templates), strict=True)
+            rows = zip(sentence.words, describe(sentence.words, templates, table), strict=True)
             text = "".join("\t".join([word, *found]) + "\n" for word, found in rows) + "\n"
             stream.write(text.encode("utf-8", "backslashreplace"))
             stream.flush()
+
+
+def classes_of(path: str) -> WordClasses:
+    from tagger.store import load_classes
+
+    return load_classes(path)

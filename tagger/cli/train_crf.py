@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from tagger.checkpoint import Checkpoint
+from tagger.classes import WordClasses
 from tagger.cli.options import (
     PATH,
     Finite,
@@ -31,7 +32,8 @@ from tagger.cli.training import (
 )
 from tagger.crf import CRFTagger
 from tagger.errors import TrainingError
-from tagger.store import load_model, save_model
+from tagger.sentence import Sentence
+from tagger.store import load_classes, load_model, save_model
 
 
 @click.command(
@@ -40,6 +42,7 @@ from tagger.store import load_model, save_model
         "tagger train-crf corpus.txt",
         "tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz",
         "tagger train-crf train.txt --features my-template.txt --l2 0.5",
+        "tagger train-crf train.txt --unlabeled raw.txt.gz",
         "tagger train-crf train.txt --resume",
         "tagger train-crf medical.txt --init english.npz -o medical.npz",
     ),
@@ -50,9 +53,26 @@ from tagger.store import load_model, save_model
 @click.option("--dev", metavar="FILE", type=PATH, help="A tagged corpus: its best model is kept.")
 @click.option("--patience", type=click.IntRange(1), default=10, show_default=True, help="Scorings without a gain.")
 @features_option
+@click.option(
+    "--unlabeled",
+    metavar="FILE",
+    type=PATH,
+    multiple=True,
+    help="Raw text, a sentence per line: its words get classes, which become features. Repeatable.",
+)
+@click.option(
+    "--classes", metavar="FILE", type=PATH, help="Word classes made before, or path TAB word TAB count as text."
+)
 @click.option("--l2", type=Finite(0), default=0.25, show_default=True, help="Penalty l2·‖w‖² on the weights.")
 @click.option("--l1", type=Finite(0), default=0.0, show_default=True, help="Penalty l1·‖w‖₁: many weights become zero.")
 @click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Leave out rarer features.")
+@click.option(
+    "--min-pair-count",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="Leave out features of several words that are rarer.",
+)
 @click.option("--max-iterations", type=click.IntRange(1), default=200, show_default=True, help="Stop after so many.")
 @click.option(
     "--tolerance",
@@ -81,6 +101,8 @@ def command(
     checkpoint_every: int,
     resume: bool,
     init: str | None,
+    unlabeled: tuple[str, ...],
+    classes: str | None,
     quiet: bool,
     **settings: Any,
 ) -> None:
@@ -92,24 +114,40 @@ def command(
     begin = time.perf_counter()
     if given("patience") and not dev:
         raise click.UsageError("--patience counts scorings of --dev: name a dev set.")
+    check_sources(init, unlabeled, classes)
     checkpoint = checkpoint or f"{output}.checkpoint"
-    check_model_output(output, corpus, dev)
+    check_model_output(output, corpus, dev, classes, *unlabeled)
     for path in filter(None, (log, checkpoint)):
-        check_output(path, corpus, dev, output)
+        check_output(path, corpus, dev, output, classes, *unlabeled)
     sentences = read_tagged(corpus, input_format, encoding, column)
     dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None
     old = load_initial(init) if init else None
+    table = load_classes(classes) if classes else learned(unlabeled, encoding, quiet, sentences) if unlabeled else None
     model = CRFTagger(**settings)
     model.column_ = column
     with Stop() as stop, watching(model.max_iterations, log, quiet, stop) as watch:
         saved = Checkpoint(checkpoint, checkpoint_every, resume)
-        model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old)
+        model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old, classes=table)
     save_model(model, output)
     for doubt in doubts(model):
         say(doubt, quiet)
     say(course(model.summary_), quiet)
     say(closing_line(model, output, time.perf_counter() - begin, model.summary_.get("dev_accuracy")), quiet)
     stop.leave()
+
+
+def check_sources(init: str | None, unlabeled: tuple[str, ...], classes: str | None) -> None:
+    """Word classes come from one place."""
+    given_by = [name for name, found in (("--init", init), ("--unlabeled", unlabeled), ("--classes", classes)) if found]
+    if len(given_by) > 1:
+        raise click.UsageError(f"{' and '.join(given_by)} each bring word classes, or none: name one of them.")
+
+
+def learned(files: tuple[str, ...], encoding: str, quiet: bool, sentences: list[Sentence]) -> WordClasses:
+    """Word classes of raw text and the corpus."""
+    from tagger.cli.unlabeled import learn_from
+
+    return learn_from(files, encoding, quiet, [sentence.words for sentence in sentences])
 
 
 def load_initial(path: str) -> CRFTagger:

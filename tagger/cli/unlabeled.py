@@ -1,0 +1,61 @@
+"""Raw text on its way to word classes: read file after file, as often as needed, with a bar for those who wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import click
+
+from tagger.classes import WordClasses
+from tagger.cli.bars import open_bar, show_bar
+from tagger.clustering import MIN_COUNT, SIZES, Learning, learn_classes
+from tagger.corpus import format_of, read_sentences
+from tagger.files import Lines
+
+
+def learn_from(
+    files: Sequence[str],
+    encoding: str,
+    quiet: bool,
+    more: Iterable[Sequence[str]] = (),
+    sizes: Sequence[int] = SIZES,
+    min_count: int = MIN_COUNT,
+) -> WordClasses:
+    """The classes of the words of these files, and of `more` sentences."""
+    if "-" in files:
+        raise click.UsageError("Raw text is read twice: it cannot come from standard input.")
+
+    def text() -> Iterator[Sequence[str]]:
+        yield from more
+        for path in files:
+            for sentence in read_sentences(Lines(path, encoding), format_of(path), tagged=False):
+                yield sentence.words
+
+    with Bars(quiet) as bars:
+        return learn_classes(text, sizes, min_count, bars.show)
+
+
+class Bars:
+    """One bar after the other, one for each step of the learning."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.shown = show_bar(quiet)
+        self.stack = ExitStack()
+        self.bar: Any = None
+
+    def __enter__(self) -> Bars:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stack.close()
+
+    def show(self, learning: Learning) -> None:
+        if not self.shown:
+            return
+        if self.bar is None or self.bar.desc != learning.step:
+            self.stack.close()
+            self.bar = self.stack.enter_context(open_bar(learning.step, learning.unit, learning.total))
+            self.bar.desc = learning.step
+        self.bar.update(learning.done - self.bar.n)
