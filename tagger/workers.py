@@ -12,6 +12,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagger.errors import TaggerError
@@ -74,14 +75,16 @@ class Pool:
         self.processes = []
         forks = sys.platform == "linux"  # then what `here` has in its caches is there already, and nothing is pickled
         context: Any = multiprocessing.get_context("fork" if forks else "spawn")
-        for _ in range(jobs):
-            ours, theirs = context.Pipe()
-            self.idle.append(ours)
-            foreign = list(self.idle) if forks else []  # pipes that a copy of this process has open, too
-            process = context.Process(target=serve, args=(give(here) if forks else start, theirs, foreign), daemon=True)
-            process.start()
-            theirs.close()
-            self.processes.append(process)
+        with signals_held():
+            for _ in range(jobs):
+                ours, theirs = context.Pipe()
+                self.idle.append(ours)
+                foreign = list(self.idle) if forks else []  # pipes that a copy of this process has open, too
+                args = (give(here) if forks else start, theirs, foreign)
+                process = context.Process(target=serve, args=args, daemon=True)
+                process.start()
+                theirs.close()
+                self.processes.append(process)
 
     def give(self, block: Any) -> None:
         worker = self.idle.popleft()
@@ -113,6 +116,19 @@ class Pool:
             process.join()
 
 
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Ctrl-C and SIGTERM wait until the block is done: no worker is left half-born."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def give(work: Work) -> Callable[[], Work]:
     return lambda: work
 
@@ -125,6 +141,8 @@ def serve(start: Callable[[], Work], pipe: Connection, foreign: list[Connection]
     """The life of a worker: answer blocks until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the first one decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT, signal.SIGTERM])
     for other in foreign:
         other.close()
     try:
