@@ -98,30 +98,30 @@ def evaluation_page(template: Any, judged: Judged) -> str:
 def pictures(judged: Judged) -> dict[str, Any]:
     """Those there are data for, and the calibration's numbers."""
     right = figures.whether_right(judged.gold, judged.guesses)
-    lengths = figures.by_length(judged.gold, right)
-    bars = [svg.accuracy_bars("length", "Accuracy by sentence length", "tokens in the sentence", lengths)]
+    rows = [("Accuracy by sentence length", "tokens in the sentence", figures.by_length(judged.gold, right))]
     if judged.lexicon:
         groups = figures.by_frequency(judged.gold, right, judged.lexicon)
-        axis = "occurrences of the word in training"
-        bars.insert(0, svg.accuracy_bars("frequency", "Accuracy by word frequency", axis, groups))
-    if not judged.model:
-        return {"bars": bars, "curve": None, "bins": [], "calibration_error": None}
-    sure = figures.confidences(judged.model, judged.gold, judged.guesses, judged.names)
-    groups = figures.by_confidence(sure, right)
-    bars.append(svg.accuracy_bars("confidence", "Accuracy by confidence", "how sure the model is, %", groups))
-    bins = figures.calibration(sure, right)
-    curve = svg.calibration_curve("calibration", bins)
-    return {"bars": bars, "curve": curve, "bins": bins, "calibration_error": figures.calibration_error(bins)}
+        rows.insert(0, ("Accuracy by word frequency", "occurrences of the word in training", groups))
+    bins: list[figures.Sure] = []
+    if judged.model:
+        sure = figures.confidences(judged.model, judged.gold, judged.guesses, judged.names)
+        rows.append(("Accuracy by confidence", "how sure the model is, %", figures.by_confidence(sure, right)))
+        bins = figures.calibration(sure, right)
+    return {
+        "bars": [(row[0], svg.accuracy_bars(f"bars-{i}", *row)) for i, row in enumerate(rows)],
+        "curve": svg.calibration_curve("calibration", bins) if bins else None,
+        "bins": bins,
+        "calibration_error": figures.calibration_error(bins),
+    }
 
 
 def shades(grid: figures.Grid) -> list[list[int]]:
     """How dark each cell is, from 0: by the logarithm, as few confusions make up most errors. Right is not shaded."""
-    most = max((count for i, row in enumerate(grid.counts) for j, count in enumerate(row) if i != j), default=0)
-
-    def shade(count: int) -> int:
-        return math.ceil(SHADES * math.log1p(count) / math.log1p(most)) if count else 0
-
-    return [[0 if i == j else shade(count) for j, count in enumerate(row)] for i, row in enumerate(grid.counts)]
+    size = range(len(grid.counts))
+    wrong = [[0 if i == j < len(grid.tags) else grid.counts[i][j] for j in size] for i in size]
+    most = max((count for row in wrong for count in row), default=0)
+    scale = SHADES / math.log1p(max(1, most))
+    return [[math.ceil(scale * math.log1p(count) - 1e-9) for count in row] for row in wrong]
 
 
 def options(tags: Sequence[str]) -> dict[str, int]:

@@ -24,7 +24,7 @@ from tagger.model import Tagger, by_sentence
 from tagger.sentence import Sentence
 from tagger.significance import Interval
 
-FREQUENCIES = (0, 1, 2, 5, 10, 100, 1000)  # a group begins at each of these
+FREQUENCIES = (0, 1, 2, 5, 10, 100)  # a group begins at each of these
 LENGTHS = (1, 6, 11, 21, 31, 41)
 PERCENTS = (0, 50, 70, 80, 90, 95, 99)
 BINS = 10  # of the calibration, equally wide
@@ -57,10 +57,13 @@ class Sure(Group):
 
 @dataclass(frozen=True)
 class Grid:
-    """How often each tag of gold (row) was given each tag (column); the last of each is all others together."""
+    """How often each tag of gold (row) was given each tag (column).
+
+    The last row and column may be all other tags together; where they cross stand only their errors among themselves.
+    """
 
     tags: list[str]
-    others: bool  # whether there is a last row and column for the others
+    others: bool  # whether there is a last row and column for them
     counts: list[list[int]]
 
 
@@ -159,6 +162,7 @@ def confusion_grid(found: Evaluation) -> Grid:
         missed[c.gold] += c.count
         counts[place.get(c.gold, -1)][place.get(c.guess, -1)] += c.count
     for row in found.tags:
-        i = place.get(row.tag, -1)
-        counts[i][i] += row.support - missed[row.tag]
+        if row.tag in place:
+            i = place[row.tag]
+            counts[i][i] = row.support - missed[row.tag]
     return Grid(tags, size > len(tags), counts)

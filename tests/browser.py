@@ -13,7 +13,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--allow-file-access-from-files",
+    "--hide-scrollbars",
 ]
 
 

@@ -5,7 +5,13 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-HEAVY = {"scipy": {"tables"}, "threadpoolctl": {"crf", "hmm"}, "tqdm": {"cli.bars"}, "jieba": {"chinese"}}
+HEAVY = {
+    "scipy": {"tables"},
+    "threadpoolctl": {"crf", "hmm"},
+    "tqdm": {"cli.bars"},
+    "jieba": {"chinese"},
+    "jinja2": {"evaluation_page"},
+}
 TERMINAL = {"click", "tqdm"}  # known below `cli` to nobody
 
 
