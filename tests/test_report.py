@@ -187,6 +187,16 @@ def test_words_and_tags_are_never_markup_nor_script():
         assert all(count <= 1 for count in parsed.ids.values())
 
 
+def test_an_error_stands_in_its_context():
+    words = [f"w{i}" for i in range(100)]
+    gold = [Sentence(words, ["X"] * 100), Sentence(["a", "b", "c"], ["X"] * 3)]
+    guesses = [[*["X"] * 50, "Y", *["X"] * 49], ["X", "Y", "X"]]
+    page = page_of(gold, guesses)
+    assert "a <mark>b</mark> c</bdi>" in page and "(sentence 1, token 51)" in page
+    assert "w48 w49 <mark>w50</mark> w51 w52" in page and ">… w30" in page and "w70 …<" in page
+    assert not {"w29", "w71"} & set(page.split())
+
+
 def test_a_hundred_thousand_errors_make_a_small_page():
     random = np.random.default_rng(0)
     tags = [f"T{k}" for k in range(20)]
