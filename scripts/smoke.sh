@@ -18,4 +18,7 @@ for kind in hmm crf; do
   test "$(echo 'Her book is like that .' | venv/bin/tagger tag)" = 'Her/PRP$ book/NN is/VBZ like/IN that/DT ./.'
   venv/bin/python -m tagger eval "$data/english-test.txt" | head -n 3
 done
+# without the extra, a hint and no page
+(venv/bin/tagger eval "$data/english-test.txt" --report page.html 2>&1 || true) | grep -F 'hmm-crf-tagger[report]'
+test ! -e page.html
 venv/bin/tagger --version

@@ -35,18 +35,23 @@ class Explanation:
     reasons: list[Reason]  # strongest first
 
 
-def explain(model: Tagger, X: Sequence[Sentence | Sequence[str]]) -> list[list[Explanation]]:
-    """For each sentence, an explanation of each token."""
+def explain(
+    model: Tagger, X: Sequence[Sentence | Sequence[str]], places: Sequence[Sequence[int]] | None = None
+) -> list[list[Explanation]]:
+    """For each sentence, an explanation of each token, or only of those at the `places` given for it."""
     numbers = {tag: k for k, tag in enumerate(model.classes_)}
-    tagged = zip(X, model.predict(X), model.predict_marginals(X), strict=True)
-    return [explain_sentence(model, words_of(x), [numbers[tag] for tag in tags], P) for x, tags, P in tagged]
+    asked = places if places is not None else [range(len(x)) for x in X]
+    tagged = zip(X, model.predict(X), model.predict_marginals(X), asked, strict=True)
+    return [explain_sentence(model, words_of(x), [numbers[tag] for tag in tags], P, at) for x, tags, P, at in tagged]
 
 
-def explain_sentence(model: Tagger, words: Sequence[str], path: list[int], P: np.ndarray) -> list[Explanation]:
+def explain_sentence(
+    model: Tagger, words: Sequence[str], path: list[int], P: np.ndarray, places: Sequence[int]
+) -> list[Explanation]:
     """Of the words with their best path and the probabilities (T, K) of all tags."""
     terms = model.anatomy(words)
     out = []
-    for t, word in enumerate(words):
+    for t in places:
         best = path[t]
         order = [k for k in np.argsort(-P[t], kind="stable").tolist() if k != best]
         reasons = []
@@ -55,7 +60,7 @@ def explain_sentence(model: Tagger, words: Sequence[str], path: list[int], P: np
             reasons = [Reason(name, value - other[name]) for name, value in mine.items() if value != other[name]]
         out.append(
             Explanation(
-                word=word,
+                word=words[t],
                 tag=model.classes_[best],
                 probability=min(1.0, float(P[t, best])),
                 runner_up=model.classes_[order[0]] if order else None,

@@ -38,6 +38,11 @@ class Lexicon:
         ids = self.words.find(words)
         return np.asarray(np.append(self.rows.widths, 0)[ids] > 1)  # of an unknown word, -1, the last
 
+    def frequency(self, words: Sequence[str]) -> np.ndarray:
+        """How often each word occurs."""
+        totals = np.bincount(self.rows.owners, weights=self.counts, minlength=len(self.rows)).astype(np.int64)
+        return np.asarray(np.append(totals, 0)[self.words.find(words)])  # of an unknown word, -1, the last
+
     def arrays(self) -> Arrays:
         return self.words.arrays("words") | self.rows.arrays("lexicon") | {"lexicon.counts": narrow(self.counts)}
 

@@ -10,6 +10,7 @@ HEAVY = {
     "threadpoolctl": {"crf", "hmm", "clustering"},
     "tqdm": {"cli.bars"},
     "jieba": {"chinese"},
+    "jinja2": {"evaluation_page"},
 }
 TERMINAL = {"click", "tqdm"}  # known below `cli` to nobody
 

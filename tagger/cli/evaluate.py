@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict
+from pathlib import PurePath
 from typing import Any
 
 import click
@@ -28,6 +29,7 @@ from tagger.cli.options import (
 )
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, quote
+from tagger.evaluation_page import Judged, evaluation_page, page_template
 from tagger.metrics import compare, evaluate
 from tagger.model import Tagger
 from tagger.overlap import overlap
@@ -45,6 +47,7 @@ Tags = list[list[str]]
         "tagger eval gold.txt",
         "tagger eval gold.txt -m english.npz --json",
         "tagger eval gold.txt -m crf.npz --compare hmm.npz",
+        "tagger eval gold.txt --report report.html",
         "tagger eval gold.txt --predictions tagged-by-somebody-else.txt",
         "tagger eval gold-upos.txt -m penn.npz --map penn-upos.tsv",
     ),
@@ -53,6 +56,7 @@ Tags = list[list[str]]
 @model_option
 @click.option("--predictions", metavar="FILE", type=PATH, help="Judge these tags instead of a model's.")
 @click.option("--compare", "others", metavar="MODEL", multiple=True, help="Is the model better than this one?")
+@click.option("--report", metavar="FILE", type=PATH, help="Also write a page for a browser: pictures, errors and why.")
 @input_format_option
 @encoding_option
 @click.option("--column", type=click.Choice(list(COLUMNS)), help="Of CoNLL-U.  [default: the model's, else upos]")
@@ -65,6 +69,7 @@ def command(
     model_path: str,
     predictions: str | None,
     others: tuple[str, ...],
+    report: str | None,
     input_format: str | None,
     encoding: str,
     column: str | None,
@@ -80,6 +85,11 @@ def command(
     either.
     """
     check_output(output, gold, predictions, model_path, map_path, *others)
+    if report == "-":
+        raise click.UsageError("--report: expected the name of a file, got '-'.")
+    if report:
+        check_output(report, gold, predictions, model_path, map_path, output, *others)
+    template = page_template() if report else None
     tag_map = tag_map_of(map_path)
     model = load_model(model_path) if not predictions or given("model_path") else None
     rival_models = {path: load_model(path) for path in others}
@@ -92,20 +102,29 @@ def command(
         guesses = model.predict(sentences) if model else []
     speed = None if predictions else sum(map(len, sentences)) / (time.perf_counter() - begin)
     rivals = {path: rival.predict(sentences) for path, rival in rival_models.items()}
+    remarks = []
     seen = overlap([sentence.words for sentence in sentences], model.seen_) if model else None
     sentences, guesses, rivals = renamed(sentences, guesses, rivals, tag_map)
     say_unmapped(tag_map, quiet)
     if seen:
-        say(f"warning: {seen:,} sentences of {gold} were in the training corpus of {model_path}", quiet)
-    found = evaluate(sentences, guesses, model.lexicon_ if model else None, tag_names(model, tag_map))
+        remarks.append(f"warning: {seen:,} sentences of {gold} were in the training corpus of {model_path}")
+        say(remarks[0], quiet)
+    lexicon, names = model.lexicon_ if model else None, tag_names(model, tag_map)
+    found = evaluate(sentences, guesses, lexicon, names)
     comparisons = {path: compare(sentences, guesses, tags) for path, tags in rivals.items()}
+    judged = predictions or model_path
+    told = [in_words(comparison, judged, path) for path, comparison in comparisons.items()]
     if as_program:
         compared = [{"model": path, **asdict(comparison)} for path, comparison in comparisons.items()]
         more = {"training_overlap": seen, "tokens_per_second": speed, "compare": compared}
         text = json.dumps(as_json(found) | more, ensure_ascii=False, indent=2) + "\n"
     else:
-        told = [in_words(comparison, predictions or model_path, path) for path, comparison in comparisons.items()]
         text = as_table(found, sentences, speed) + "".join(f"\n{line}\n" for line in told)
+    if report:
+        title = f"{PurePath(judged).name} judged by {'standard input' if gold == '-' else PurePath(gold).name}"
+        guesser = None if predictions else model
+        case = Judged(title, sentences, guesses, found, guesser, lexicon, names or [], speed, remarks + told)
+        write_text(report, evaluation_page(template, case))
     write_text(output, text)
 
 

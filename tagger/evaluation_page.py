@@ -1,0 +1,190 @@
+"""An evaluation as one HTML page that needs nothing else: figures, pictures, and errors that say why they were made.
+
+Words and tags come from anywhere. The template escapes all of them (Jinja2's autoescape), they never get into the
+script, and a content security policy forbids the page any request. The script only hides the errors that a filter
+does not want; without it everything is still there. However many errors there are, the page stays small: at most
+`LISTED` of them are shown, chosen by `mistakes`, with as much around them and as many reasons as a reader wants.
+
+Pictures are inline SVG of our own (`svg`), the heat map and the figures per tag are real tables with colours, so the
+only library needed is Jinja2, of the extra `report`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tagger import figures, svg
+from tagger.errors import TaggerError
+from tagger.explain import Explanation, explain
+from tagger.lexicon import Lexicon
+from tagger.metrics import Evaluation, Rate
+from tagger.mistakes import Mistake, mistakes
+from tagger.model import Tagger
+from tagger.report import headline
+from tagger.sentence import Sentence
+
+LISTED = 1000  # errors
+REASONS = 8  # for each of them
+TAGS = 100  # in the table of tags
+AROUND = 80  # characters of a sentence on either side of an error
+LONG = 40  # characters of a word, a tag or a reason
+SHADES = 6  # of the heat map
+# What would move the text around it or break the line: controls, lone surrogates, the bidirectional overrides.
+UNRULY = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was compared with what, and what came out."""
+
+    title: str
+    gold: Sequence[Sentence]
+    guesses: Sequence[Sequence[str]]
+    found: Evaluation
+    model: Tagger | None  # that made the guesses; None if they come from elsewhere
+    lexicon: Lexicon | None
+    names: Sequence[str]  # the names in the guesses of the model's tags
+    tokens_per_second: float | None
+    remarks: Sequence[str]  # warnings and comparisons, as sentences
+
+
+def page_template() -> Any:
+    """Before any work is done: whether there is what draws the page."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        hint = "expected the library Jinja2: pip install 'hmm-crf-tagger[report]'"
+        raise TaggerError(f"cannot make a report: {hint}") from None
+    rooms = Environment(
+        loader=PackageLoader("tagger"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    rooms.filters.update(percent=percent, short=short)
+    return rooms.get_template("evaluation.html")
+
+
+def evaluation_page(template: Any, judged: Judged) -> str:
+    found = judged.found
+    listed = mistakes(judged.gold, judged.guesses, LISTED)
+    errors = sum(c.count for c in found.confusions)
+    gold_options, guess_options = options([one.gold for one in listed]), options([one.guess for one in listed])
+    grid = figures.confusion_grid(found)
+    page: str = template.render(
+        title=judged.title,
+        headline=[row for row in headline(found, judged.tokens_per_second) if row[1] != "–"],
+        remarks=judged.remarks,
+        unseen=found.unseen_tags,
+        guessed_by_model=judged.model is not None,
+        words_known=judged.lexicon is not None,
+        **pictures(judged),
+        grid=grid,
+        shades=shades(grid),
+        tags=found.tags[:TAGS],
+        tag_count=len(found.tags),
+        errors=errors,
+        kinds=len(found.confusions),
+        listed=error_rows(judged, listed, gold_options, guess_options),
+        most_reasons=REASONS,
+        gold_options=gold_options,
+        guess_options=guess_options,
+    )
+    return page
+
+
+def pictures(judged: Judged) -> dict[str, Any]:
+    """Those there are data for, and the calibration's numbers."""
+    right = figures.whether_right(judged.gold, judged.guesses)
+    rows = [("Accuracy by sentence length", "tokens in the sentence", figures.by_length(judged.gold, right))]
+    if judged.lexicon:
+        groups = figures.by_frequency(judged.gold, right, judged.lexicon)
+        rows.insert(0, ("Accuracy by word frequency", "occurrences of the word in training", groups))
+    bins: list[figures.Sure] = []
+    if judged.model:
+        sure = figures.confidences(judged.model, judged.gold, judged.guesses, judged.names)
+        rows.append(("Accuracy by confidence", "how sure the model is, %", figures.by_confidence(sure, right)))
+        bins = figures.calibration(sure, right)
+    return {
+        "bars": [(row[0], svg.accuracy_bars(f"bars-{i}", *row)) for i, row in enumerate(rows)],
+        "curve": svg.calibration_curve("calibration", bins) if bins else None,
+        "bins": bins,
+        "calibration_error": figures.calibration_error(bins),
+    }
+
+
+def shades(grid: figures.Grid) -> list[list[int]]:
+    """How dark each cell is, from 0: by the logarithm, as few confusions make up most errors. Right is not shaded."""
+    size = range(len(grid.counts))
+    wrong = [[0 if i == j < len(grid.tags) else grid.counts[i][j] for j in size] for i in size]
+    most = max((count for row in wrong for count in row), default=0)
+    scale = SHADES / math.log1p(max(1, most))
+    return [[math.ceil(scale * math.log1p(count) - 1e-9) for count in row] for row in wrong]
+
+
+def options(tags: Sequence[str]) -> dict[str, int]:
+    """To choose from, with how often each is there, most frequent first."""
+    return dict(sorted(Counter(tags).items(), key=lambda item: (-item[1], item[0])))
+
+
+def error_rows(
+    judged: Judged, listed: Sequence[Mistake], gold_options: dict[str, int], guess_options: dict[str, int]
+) -> list[dict[str, Any]]:
+    """The filter knows tags by their number among the options, as shown they may be shortened."""
+    why = explanations(judged, listed)
+    gold_number = {tag: i for i, tag in enumerate(gold_options, 1)}
+    guess_number = {tag: i for i, tag in enumerate(guess_options, 1)}
+    rows = []
+    for one in listed:
+        words = judged.gold[one.sentence].words
+        rows.append(
+            {
+                "mistake": one,
+                "gold_number": gold_number[one.gold],
+                "guess_number": guess_number[one.guess],
+                "before": nearest(words[: one.token][::-1])[::-1],
+                "word": short(words[one.token]),
+                "after": nearest(words[one.token + 1 :]),
+                "why": why.get((one.sentence, one.token)),
+            }
+        )
+    return rows
+
+
+def explanations(judged: Judged, listed: Sequence[Mistake]) -> dict[tuple[int, int], Explanation]:
+    """By sentence and token."""
+    if not judged.model:
+        return {}
+    places: dict[int, list[int]] = {}
+    for one in listed:
+        places.setdefault(one.sentence, []).append(one.token)
+    told = explain(judged.model, [judged.gold[i] for i in places], list(places.values()))
+    return {
+        (i, place): token
+        for (i, own), tokens in zip(places.items(), told, strict=True)
+        for place, token in zip(own, tokens, strict=True)
+    }
+
+
+def nearest(words: Sequence[str]) -> list[str]:
+    """The first of the words, as many as there is room for."""
+    kept: list[str] = []
+    room = AROUND
+    for word in map(short, words):
+        room -= len(word) + 1
+        if room < 0:
+            return [*kept, "…"]
+        kept.append(word)
+    return kept
+
+
+def short(text: str) -> str:
+    """A word, a tag or a reason as it is shown."""
+    whole = UNRULY.sub("\N{REPLACEMENT CHARACTER}", text)
+    return whole if len(whole) <= LONG else whole[: LONG - 1] + "…"
+
+
+def percent(rate: Rate, digits: int = 1) -> str:
+    return "–" if rate is None else f"{100 * rate:.{digits}f} %"

@@ -1,0 +1,110 @@
+"""Numbers to pictures: small SVGs that stand inside a page and take its colours.
+
+Two kinds are needed, a curve and bars, so they are drawn here, in a few lines and without a plotting library. The text
+stays text (it can be read aloud, searched and enlarged), and colours are classes that the page's style sheet defines,
+so that dark mode needs no second picture. A picture is as wide as a telephone's screen. Lengths are in its own units,
+x to the right and y downwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from tagger.figures import Group, Sure
+
+WIDTH, HEIGHT = 360, 280
+LEFT, RIGHT, TOP, BOTTOM = 46, 350, 18, 208  # of the plane within the axes
+
+
+def calibration_curve(name: str, bins: Sequence[Sure]) -> str:
+    """How often the model is right, over how sure it is; perfection is the diagonal."""
+    points = [(across(row.confidence), up(row.accuracy or 0.0), row) for row in bins if row.tokens]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in points)
+    step = (RIGHT - LEFT) / len(bins)
+    parts = [
+        share_axis("share that is right"),
+        line(LEFT, BOTTOM, RIGHT, TOP, "ideal"),
+        *(text(across(share), BOTTOM + 16, f"{100 * share:.0f}") for share in (0, 0.2, 0.4, 0.6, 0.8, 1)),
+        text((LEFT + RIGHT) / 2, BOTTOM + 32, "how sure the model is, %"),
+        *(whisker(x, row) for x, _, row in points),
+        f'<polyline class="curve" points="{path}"/>',
+        *(f'<circle class="point" cx="{x:.1f}" cy="{y:.1f}" r="4"/>' for x, y, _ in points),
+        *(text(LEFT + step * (i + 0.5), BOTTOM + 50, compact(row.tokens), "count") for i, row in enumerate(bins)),
+        text((LEFT + RIGHT) / 2, BOTTOM + 66, "tokens in each tenth", "count"),
+    ]
+    told = "; ".join(f"{row.label} sure: right {per_cent(row.accuracy)}" for row in bins if row.tokens)
+    return picture(name, "Calibration", f"{told}. The dashed diagonal would be perfect.", parts)
+
+
+def accuracy_bars(name: str, title: str, axis: str, groups: Sequence[Group]) -> str:
+    """The accuracy of each group, and its size below."""
+    step = (RIGHT - LEFT) / len(groups)
+    parts = [share_axis("accuracy")]
+    for i, row in enumerate(groups):
+        x = LEFT + step * (i + 0.5)
+        parts += [text(x, BOTTOM + 16, row.label), text(x, BOTTOM + 50, compact(row.tokens), "count")]
+        if row.accuracy is not None:
+            top, wide = up(row.accuracy), 0.68 * step
+            size = f'x="{x - wide / 2:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{BOTTOM - top:.1f}"'
+            above = min(top, up(row.interval[1])) - 4
+            parts += [f'<rect class="bar" {size}/>', whisker(x, row)]
+            parts += [text(x, above, f"{100 * row.accuracy:.1f}", "value")]
+    parts += [text((LEFT + RIGHT) / 2, BOTTOM + 32, axis)]
+    parts += [text((LEFT + RIGHT) / 2, BOTTOM + 66, "tokens in each group", "count")]
+    told = "; ".join(f"{row.label}: {per_cent(row.accuracy)}" for row in groups if row.tokens)
+    return picture(name, title, f"{axis}: {told}.", parts)
+
+
+def picture(name: str, title: str, description: str, parts: Sequence[str]) -> str:
+    """`name` is unique on the page."""
+    return (
+        f'<svg role="img" viewBox="0 0 {WIDTH} {HEIGHT}" aria-labelledby="{name}-title {name}-desc">'
+        f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-desc">{escape(description)}</desc>'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def share_axis(label: str) -> str:
+    """From 0 to 100 %, upwards, with lines across the plane."""
+    marks = [
+        line(LEFT, up(share), RIGHT, up(share), "grid") + text(LEFT - 6, up(share) + 4, f"{100 * share:.0f}", "left")
+        for share in (0, 0.2, 0.4, 0.6, 0.8, 1)
+    ]
+    middle = (TOP + BOTTOM) / 2
+    turned = f'<text transform="translate(12 {middle}) rotate(-90)">{escape(label)}, %</text>'
+    return "".join(marks) + turned
+
+
+def whisker(x: float, row: Group) -> str:
+    low, high = row.interval
+    return line(x, up(low), x, up(high), "whisker")
+
+
+def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
+    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def text(x: float, y: float, content: str, kind: str = "mark") -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(content)}</text>'
+
+
+def across(share: float) -> float:
+    return LEFT + (RIGHT - LEFT) * share
+
+
+def up(share: float) -> float:
+    return BOTTOM - (BOTTOM - TOP) * share
+
+
+def per_cent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def compact(count: int) -> str:
+    """1234 is 1.2k: four letters at most, for the labels of narrow bars."""
+    for unit, size in (("M", 10**6), ("k", 10**3)):
+        if count >= size:
+            value = count / size
+            return f"{value:.0f}{unit}" if value >= 9.95 else f"{value:.1f}{unit}"
+    return str(count)

@@ -1,0 +1,409 @@
+"""`tagger eval --report`: its numbers by hand, its page as text, and the page in a real browser."""
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import chromium, installed
+
+from tagger import CRFTagger, HMMTagger, Sentence, evaluate, figures, read_corpus, save_model, write_corpus
+from tagger.evaluation_page import LISTED, Judged, evaluation_page, page_template, shades
+from tagger.explain import explain
+from tagger.mistakes import fair_shares, mistakes
+from tagger.svg import accuracy_bars, compact
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+TEST = DATA / "english-test.txt"
+EVIL = ["</script><script>alert(1)</script>", '"onload=', "'><img/src=x>", "a\u2028b", "{{7*7}}", "\u202eevil", "&lt;"]
+
+
+# The numbers
+
+
+def test_calibration_by_hand():
+    sure = np.array([0.05, 0.1, 0.95, 0.99, 1.0, 0.3])
+    right = np.array([False, True, True, True, False, False])
+    bins = figures.calibration(sure, right)
+    assert [(row.label, row.tokens, row.right) for row in bins if row.tokens] == [
+        ("0–10 %", 1, 0), ("10–20 %", 1, 1), ("30–40 %", 1, 0), ("90–100 %", 3, 2),
+    ]  # fmt: skip
+    assert bins[9].confidence == pytest.approx(0.98) and bins[9].accuracy == pytest.approx(2 / 3)
+    assert bins[5].accuracy is None and bins[5].confidence == 0
+    # |0 − .05| + |1 − .1| + |0 − .3| + |2 − 2.94|, over 6 tokens
+    assert figures.calibration_error(bins) == pytest.approx((0.05 + 0.9 + 0.3 + 0.94) / 6)
+    assert figures.calibration_error(figures.calibration(np.zeros(0), np.zeros(0, bool))) is None
+
+
+def test_groups_by_hand():
+    gold = [Sentence(["a", "a", "b", "new", "a", "a"], "XXYXXX"), Sentence(["b"], "Y"), Sentence([], [])]
+    guesses = [list("XXXXXY"), ["Y"], []]
+    right = figures.whether_right(gold, guesses)
+    assert right.tolist() == [True, True, False, True, True, False, True]
+    assert triples(figures.by_length(gold, right)) == [("1–5", 1, 1), ("6–10", 6, 4)]
+    lexicon = HMMTagger().fit([Sentence(["a", "a", "b"], "XYY"), Sentence(["a"] * 3, "XXX")]).lexicon_
+    assert lexicon.frequency(["a", "b", "new"]).tolist() == [5, 1, 0]
+    assert triples(figures.by_frequency(gold, right, lexicon)) == [("0", 1, 1), ("1", 2, 1), ("5–9", 4, 3)]
+    sure = np.array([0.2, 0.5, 0.899, 0.9, 0.99, 1.0, 0.7])
+    assert triples(figures.by_confidence(sure, right)) == [
+        ("0–50", 1, 1), ("50–70", 1, 1), ("70–80", 1, 1), ("80–90", 1, 0), ("90–95", 1, 1), ("99–100", 2, 1),
+    ]  # fmt: skip
+
+
+def triples(groups):
+    return [(row.label, row.tokens, row.right) for row in groups if row.tokens]
+
+
+def test_wilsons_interval_has_its_published_values():
+    # Newcombe 1998, table I, method 3: 81 of 263, and 15 of 148
+    assert figures.wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert figures.wilson(15, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
+    assert figures.wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+
+
+def test_the_grid_by_hand():
+    gold, guess = list("AAAABBBCCD"), list("AAABBBACCD")
+    found = evaluate([Sentence(gold, gold)], [guess])
+    grid = figures.confusion_grid(found)
+    assert (grid.tags, grid.others, grid.counts) == (["A", "B"], True, [[3, 1, 0], [1, 2, 0], [0, 0, 0]])
+    assert shades(grid) == [[0, 6, 0], [6, 0, 0], [0, 0, 0]]
+    right = evaluate([Sentence(gold, gold)], [gold])
+    assert figures.confusion_grid(right).counts == [[0]] and shades(figures.confusion_grid(right)) == [[0]]
+
+
+def test_the_grid_counts_every_error_once():
+    random = np.random.default_rng(0)
+    gold, guess = ([f"T{k}" for k in random.integers(0, 30, 5000)] for _ in range(2))
+    grid = figures.confusion_grid(evaluate([Sentence(gold, gold)], [guess]))
+    counts = np.array(grid.counts)
+    assert len(grid.tags) == figures.GRID and counts.shape == (figures.GRID + 1,) * 2
+    errors = sum(a != b for a, b in zip(gold, guess, strict=True))
+    assert counts.sum() - np.trace(counts[:-1, :-1]) == errors
+    a, b = grid.tags[0], grid.tags[3]
+    assert counts[0, 3] == Counter(zip(gold, guess, strict=True))[a, b]
+
+
+@pytest.mark.parametrize(
+    "counts, limit, shares",
+    [
+        ([3, 2], 10, [3, 2]),
+        ([10, 10], 5, [3, 2]),
+        ([100, 50, 3, 1], 20, [8, 8, 3, 1]),
+        ([5, 5, 5], 11, [4, 4, 3]),
+        ([9, 8, 7, 6], 2, [1, 1, 0, 0]),
+        ([], 5, []),
+    ],
+)
+def test_fair_shares(counts, limit, shares):
+    assert fair_shares(counts, limit) == shares
+
+
+def test_errors_of_a_kind_come_from_all_over_the_corpus():
+    gold = [Sentence(["w"], ["A"]) for _ in range(100)]
+    assert [one.sentence for one in mistakes(gold, [["B"]] * 100, 4)] == [0, 25, 50, 75]
+
+
+def test_confidence_is_the_probability_of_the_guess_also_under_new_names():
+    model = HMMTagger().fit(read_corpus(DATA / "english-train.txt"))
+    gold = read_corpus(TEST)[:20]
+    guesses = model.predict(gold)
+    sure = figures.confidences(model, gold, guesses, model.classes_)
+    told = [token.probability for tokens in explain(model, gold) for token in tokens]
+    assert sure == pytest.approx(told, abs=1e-9)
+    coarse = [name[:1] for name in model.classes_]  # NN and NNS are N
+    merged = figures.confidences(model, gold, [[tag[:1] for tag in tags] for tags in guesses], coarse)
+    first = next(tags for tags in guesses)[0][:1]
+    own = [k for k, name in enumerate(coarse) if name == first]
+    assert merged[0] == pytest.approx(model.predict_marginals(gold[:1])[0][0, own].sum())
+    assert (merged >= sure - 1e-9).all() and (merged > sure + 1e-3).any()
+
+
+def test_explaining_some_tokens_says_the_same_as_explaining_all():
+    model = HMMTagger().fit(read_corpus(DATA / "english-train.txt"))
+    gold = read_corpus(TEST)[:3]
+    everything = explain(model, gold)
+    some = explain(model, gold, [[2, 0], [], [1]])
+    assert some == [[everything[0][2], everything[0][0]], [], [everything[2][1]]]
+
+
+def test_pictures_have_titles_axes_and_the_groups_labels():
+    svg = accuracy_bars("p", "By <length>", "tokens", [figures.Group("1–5", 1234, 617), figures.Group("6+", 0, 0)])
+    assert 'role="img"' in svg and "By &lt;length&gt;</title>" in svg and "<desc" in svg
+    for label in ("1–5", "6+", "tokens", "accuracy, %", "50.0", "1.2k"):
+        assert f">{label}<" in svg
+    assert svg.count("<rect") == 1
+    assert [compact(n) for n in (0, 999, 1000, 9960, 123456, 2_500_000)] == ["0", "999", "1.0k", "10k", "123k", "2.5M"]
+
+
+# The page as text
+
+
+class Parsed(HTMLParser):
+    """Which elements there are, and what their attributes point to."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.seen, self.targets, self.handlers, self.words, self.ids = Counter(), [], [], [], Counter()
+        self.in_mark = False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.seen[tag] += 1
+        self.in_mark = tag == "mark"
+        for name, value in attributes:
+            self.targets += [value] if name in ("src", "href", "action", "srcset", "data") else []
+            self.handlers += [name] if name.startswith("on") else []
+            self.ids[value] += name == "id"
+
+    def handle_data(self, data):
+        if self.in_mark:
+            self.words.append(data)
+        self.in_mark = False
+
+
+def page_of(gold, guesses, model=None):
+    found = evaluate(gold, guesses, model.lexicon_ if model else None)
+    lexicon, names = (model.lexicon_, model.classes_) if model else (None, [])
+    return evaluation_page(page_template(), Judged("<title>", gold, guesses, found, model, lexicon, names, None, []))
+
+
+def test_words_and_tags_are_never_markup_nor_script():
+    gold = [Sentence(EVIL, [f"<b>{i}" for i in range(len(EVIL))]), Sentence(EVIL[::-1], ["X"] * len(EVIL))]
+    model = HMMTagger().fit(gold)
+    wrong = [tuple(reversed(sentence.tags)) for sentence in gold[:1]] + [["<b>0"] * len(EVIL)]
+    for page in (page_of(gold, wrong, model), page_of(gold, wrong)):
+        parsed = Parsed(page)
+        assert parsed.seen["script"] == 1 and not parsed.handlers and not {"b0", "img", "title1"} & parsed.seen.keys()
+        assert parsed.targets == ["data:,"] and parsed.seen["title"] == 1 + page.count("<svg")
+        assert not re.search("[\u2028\u2029\u202e]", page) and "49" not in parsed.words
+        shown = {word.replace("\u2028", "\ufffd").replace("\u202e", "\ufffd") for word in EVIL}
+        assert shown >= set(parsed.words) and len(set(parsed.words)) >= len(EVIL) - 1
+        assert "http://" not in page and "https://" not in page
+        assert all(count <= 1 for count in parsed.ids.values())
+
+
+def test_an_error_stands_in_its_context():
+    words = [f"w{i}" for i in range(100)]
+    gold = [Sentence(words, ["X"] * 100), Sentence(["a", "b", "c"], ["X"] * 3)]
+    guesses = [[*["X"] * 50, "Y", *["X"] * 49], ["X", "Y", "X"]]
+    page = page_of(gold, guesses)
+    assert "a <mark>b</mark> c</bdi>" in page and "(sentence 1, token 51)" in page
+    assert "w48 w49 <mark>w50</mark> w51 w52" in page and ">… w30" in page and "w70 …<" in page
+    assert not {"w29", "w71"} & set(page.split())
+
+
+def test_a_hundred_thousand_errors_make_a_small_page():
+    random = np.random.default_rng(0)
+    tags = [f"T{k}" for k in range(20)]
+    words = [f"w{i}" for i in range(500)] + ['"' * 300, "<" * 5000]
+    gold = [
+        Sentence([words[i] for i in random.integers(0, len(words), 10)], random.choice(tags, 10).tolist())
+        for _ in range(11_000)
+    ]
+    model = HMMTagger(order=1).fit(gold[:500])
+    guesses = model.predict(gold)
+    errors = sum(a != b for s, own in zip(gold, guesses, strict=True) for a, b in zip(s.tags, own, strict=True))
+    assert errors > 100_000
+    page = page_of(gold, guesses, model)
+    assert len(page.encode()) < 5_000_000
+    assert Parsed(page).seen["mark"] == LISTED and f"1,000 of {errors:,} errors are listed" in page
+
+
+def test_without_errors_there_is_a_page_all_the_same():
+    gold = [Sentence(["a"], ["X"]), Sentence([], [])]
+    page = page_of(gold, [["X"], []], HMMTagger().fit(gold))
+    assert "There are none." in page and "<script" not in page
+
+
+# The command
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    sentences, test = read_corpus(DATA / "english-train.txt"), read_corpus(TEST)
+    crf = CRFTagger(max_iterations=20).fit(sentences)
+    save_model(crf, folder / "model.npz")
+    save_model(HMMTagger().fit(sentences), folder / "hmm.npz")
+    write_corpus(folder / "tagged.txt", [s.with_tags(t) for s, t in zip(test, crf.predict(test), strict=True)])
+    assert run(folder, TEST, "--report", "report.html", "--compare", "hmm.npz").returncode == 0
+    return folder
+
+
+def run(folder, *args, start=("-m", "tagger")):
+    command = [sys.executable, *start, "eval", *map(str, args)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_the_report_comes_beside_the_usual_output(folder):
+    with_report, without = run(folder, TEST, "--json", "--report", "again.html"), run(folder, TEST, "--json")
+    found, same = json.loads(with_report.stdout), json.loads(without.stdout)
+    del found["tokens_per_second"], same["tokens_per_second"]
+    assert found == same and with_report.stderr == ""
+    page = (folder / "again.html").read_text("utf-8")
+    assert f"{100 * found['accuracy']:.2f} %" in page and "model.npz judged by english-test.txt" in page
+    errors = sum(c["count"] for c in found["confusions"])
+    assert f"All {errors} errors are listed" in page and Parsed(page).seen["details"] == errors
+    assert "is better than" in (folder / "report.html").read_text("utf-8")
+
+
+def test_tags_from_a_file_leave_out_what_only_a_model_knows(folder, tmp_path):
+    assert run(folder, TEST, "--predictions", "tagged.txt", "--report", tmp_path / "a.html").returncode == 0
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert "Calibration is left out" in page and "Explanations are left out" in page
+    assert "by word frequency is left out" in page and "<details" not in page and page.count("<svg") == 1
+    run(folder, TEST, "--predictions", "tagged.txt", "-m", "model.npz", "--report", tmp_path / "b.html")
+    page = (tmp_path / "b.html").read_text("utf-8")
+    assert "Calibration is left out" in page and "frequency is left out" not in page and page.count("<svg") == 2
+
+
+def test_renamed_tags_have_a_report_too(folder, tmp_path):
+    done = run(folder, TEST, "--map", DATA / "penn-upos.tsv", "--report", tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert done.returncode == 0 and '<th scope="row">NOUN</th>' in page and "runner-up NN" in page
+
+
+@pytest.mark.parametrize(
+    "args, code, message",
+    [
+        (["--report", "none/report.html"], 1, "cannot write none/report.html"),
+        (["--report", "model.npz"], 1, "it is an input"),
+        (["--report", "x.html", "-o", "x.html"], 1, "it is an input or another output"),
+        (["--report", "-"], 2, "--report: expected the name of a file"),
+    ],
+)
+def test_a_wrong_place_is_refused_at_once(folder, args, code, message):
+    done = run(folder, TEST, *args)
+    assert done.returncode == code and message in done.stderr and done.stdout == ""
+
+
+def test_without_jinja_there_is_a_hint_and_nothing_else(folder):
+    start = ["-c", "import sys; sys.modules['jinja2'] = None; from tagger.cli import main; main()"]
+    done = run(folder, TEST, "--report", "never.html", start=start)
+    assert done.returncode == 1 and done.stdout == "" and not (folder / "never.html").exists()
+    assert "pip install 'hmm-crf-tagger[report]'" in done.stderr and done.stderr.count("\n") == 1
+    assert run(folder, TEST, start=start).returncode == 0
+
+
+# The page in a browser
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    pytest.importorskip("selenium")
+    if not all(installed()):
+        pytest.skip("no Chromium with its chromedriver on PATH: the report is not tried in a browser")
+    with chromium(tmp_path_factory.mktemp("profile"), width=390, height=800) as browser:
+        yield browser
+
+
+def visible(browser):
+    """(gold, guess, word) of the errors that can be seen."""
+    return browser.execute_script(
+        "return [...document.querySelectorAll('#list > li')].filter(item => item.offsetHeight).map(item =>"
+        " [...item.querySelectorAll('b, mark')].map(part => part.textContent))"
+    )
+
+
+def opened(browser, path):
+    browser.get_log("performance")
+    browser.get(path.as_uri())
+    assert browser.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    assert {url for url in asked if not url.startswith("data:")} == {path.as_uri()}
+    return browser
+
+
+def test_the_page_works_in_a_browser(folder, browser):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import Select, WebDriverWait
+
+    opened(browser, folder / "report.html")
+    everything = visible(browser)
+    test, tagged = read_corpus(TEST), read_corpus(folder / "tagged.txt")
+    errors = sorted(
+        [a, b, word]
+        for right, found in zip(test, tagged, strict=True)
+        for word, a, b in zip(right.words, right.tags, found.tags, strict=True)
+        if a != b
+    )
+    assert sorted(everything) == errors
+
+    gold, guess, word = (browser.find_element(By.ID, name) for name in ("gold", "guess", "word"))
+    a, b, _ = everything[0]
+    Select(gold).select_by_visible_text(f"{a} ({sum(row[0] == a for row in errors)})")
+    assert visible(browser) == [row for row in everything if row[0] == a] != everything
+    Select(guess).select_by_visible_text(f"{b} ({sum(row[1] == b for row in errors)})")
+    both = [row for row in everything if row[:2] == [a, b]]
+    assert visible(browser) == both
+    word.send_keys(both[0][2].upper())
+    assert visible(browser) == [row for row in both if both[0][2].lower() in row[2].lower()]
+    assert f"of {len(errors)} listed errors shown" in browser.find_element(By.ID, "shown").text
+    word.send_keys(Keys.ENTER)  # must not leave the page
+    browser.find_element(By.CSS_SELECTOR, "button[type=reset]").send_keys(Keys.SPACE)
+    WebDriverWait(browser, 5).until(lambda _: visible(browser) == everything)
+
+    summary = browser.find_element(By.TAG_NAME, "summary")
+    table = browser.find_element(By.CSS_SELECTOR, "details table")
+    assert not table.is_displayed()
+    summary.send_keys(Keys.ENTER)
+    assert table.is_displayed() and re.search(r"^[+-]\d+\.\d\d \S", table.text, re.M)
+
+    heads = {cell.text for cell in browser.find_elements(By.CSS_SELECTOR, ".heat th")}
+    assert {a, b} <= heads and browser.find_element(By.CSS_SELECTOR, ".heat td.s6").text
+    drawn = [picture.text for picture in browser.find_elements(By.TAG_NAME, "svg")]
+    assert len(drawn) == 4 and all("%" in labels and "tokens in each" in labels for labels in drawn)
+    assert browser.get_log("browser") == []
+
+
+def test_the_page_fits_a_telephone_and_has_names_for_everything(folder, browser):
+    opened(browser, folder / "report.html")
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    nameless = browser.execute_script(
+        "return [...document.querySelectorAll('select, input')].filter(field => !field.labels.length).length"
+    )
+    assert nameless == 0
+    pictures = browser.execute_script(
+        "return [...document.querySelectorAll('svg')].map(p => p.getAttribute('aria-labelledby').split(' ')"
+        ".every(id => document.getElementById(id).textContent))"
+    )
+    assert pictures == [True] * 4
+
+
+def test_dark_mode_is_dark_and_both_can_be_read(folder, browser):
+    opened(browser, folder / "report.html")
+    for scheme, dark in (("light", False), ("dark", True)):
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        colours = browser.execute_script(
+            "return ['body', '.s1', '.s2', '.s3', '.s4', '.s5', '.s6'].map(name => document.querySelector(name))"
+            ".filter(Boolean).map(getComputedStyle).map(style => [style.backgroundColor, style.color])"
+        )
+        assert (luminance(colours[0][0]) < 0.1) is dark and len(colours) >= 4
+        for paper, ink in colours:
+            low, high = sorted([luminance(paper), luminance(ink)])
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (scheme, paper, ink)  # WCAG 2.1, 1.4.3
+
+
+def luminance(colour):
+    """Relative luminance as WCAG 2.1 defines it."""
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_hostile_words_do_nothing_in_a_browser(browser, tmp_path):
+    gold = [Sentence(EVIL, [f"<b>{i}" for i in range(len(EVIL))])]
+    model = HMMTagger().fit([*gold, Sentence(EVIL, ["X"] * len(EVIL))])
+    (tmp_path / "evil.html").write_text(page_of(gold, [["X"] * len(EVIL)], model), "utf-8")
+    opened(browser, tmp_path / "evil.html")
+    assert len(visible(browser)) == len(EVIL) and EVIL[0] in [row[2] for row in visible(browser)]
