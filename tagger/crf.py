@@ -18,6 +18,7 @@ from tagger.chain import Chain
 from tagger.checkpoint import Checkpoint, fingerprint
 from tagger.classes import WordClasses
 from tagger.cores import available_cores
+from tagger.crf_story import crf_story
 from tagger.dominance import Dominance
 from tagger.emissions import Emissions
 from tagger.errors import TemplateError, TrainingError
@@ -25,7 +26,7 @@ from tagger.features import Features, learn_features
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
-from tagger.model import Scorer, Tagger, Terms, Words, tag_numbers, tagged, training_sentences
+from tagger.model import Scorer, Section, Tagger, Terms, Words, tag_numbers, tagged, training_sentences
 from tagger.overlap import marks
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, among, read_choices
@@ -276,6 +277,10 @@ class CRFTagger(Tagger):
             return ChainLattice(chain, step)
 
         return score
+
+    def story(self) -> list[Section]:
+        own = crf_story(self.classes_, self.features_, self.weights_, self.transitions_, self.start_)
+        return [*super().story(), *own]
 
     def anatomy(self, words: Words) -> Terms:
         present, rows, names = self.features_.present(words), self.features_.rows, self.classes_

@@ -24,7 +24,7 @@ from tagger.classes import WordClasses
 from tagger.errors import TemplateError
 from tagger.parts import TagParts
 from tagger.rows import Rows
-from tagger.template import Template, class_sizes, filled, margin, parts_of, values_of
+from tagger.template import Part, Template, class_sizes, filled, margin, parts_of, values_of
 from tagger.vocab import StringTable, Vocabulary, encode
 from tagger.windows import MARKS, Windows
 
@@ -78,6 +78,18 @@ class Features:
             return np.full(len(keys), -1)
         place = np.minimum(np.searchsorted(own, keys), len(own) - 1)
         return np.where(own[place] == keys, self.bases[t] + place, -1)
+
+    def text(self, feature: int) -> str:
+        """A feature as text, from its number."""
+        t = int(np.searchsorted(self.bases, feature, side="right")) - 1
+        template = self.templates[t]
+        ids = split(self.keys[t][feature - self.bases[t] :][:1], self.radix, len(template.parts))
+        return " & ".join(self.part_text(part, int(own[0])) for part, own in zip(template.parts, ids, strict=True))
+
+    def part_text(self, part: Part, value: int) -> str:
+        if value >= len(self.strings):
+            return f"{part}=<{('before', 'after')[value - len(self.strings)]}>"
+        return f"{part}={self.strings[value]}" if self.strings[value] else str(part)
 
     def present(self, words: Sequence[str]) -> list[list[tuple[str, int]]]:
         """For each token of a sentence, its features as text and number."""

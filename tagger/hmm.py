@@ -18,7 +18,7 @@ from tagger.cache import WordCache
 from tagger.chain import Chain
 from tagger.dominance import Dominance
 from tagger.em import Teacher, Text, Watch
-from tagger.inspection import hmm_story
+from tagger.hmm_story import hmm_story
 from tagger.lattice import ChainLattice, Lattice
 from tagger.lexicon import Lexicon
 from tagger.model import Scorer, Section, Tagger, Terms, Words, tag_numbers, training_sentences, words_of

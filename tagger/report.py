@@ -94,12 +94,12 @@ def in_words(found: Comparison, first: str, second: str) -> str:
     better, worse = (first, second)[::sign]
     low, high = sorted(100 * sign * bound for bound in found.interval or (difference, difference))
     chance = "less than 0.0002" if found.p_value < 0.0002 else f"{found.p_value:.4f}"
-    hardly = "the difference is hardly chance"
-    meaning = hardly if found.p_value < 0.05 else "it may well be chance: do not build on this difference"
+    hardly = "this one is hardly chance"
+    meaning = hardly if found.p_value < 0.05 else "this one may well be chance"
     return (
         f"{better} is better than {worse} by {abs(100 * difference):.2f} points "
         f"(95 % interval {low:.2f} to {high:.2f}).\n"
-        f"If both were equally good, a difference like this would come up with probability {chance}: {meaning}."
+        f"If both were equally good, a difference like this would come up with probability {chance}; {meaning}."
     )
 
 

@@ -109,3 +109,23 @@ def test_a_single_tag_has_no_runner_up():
     model = HMMTagger().fit([Sentence(["a", "b"], ["X", "X"])])
     (token, _), *_ = explain(model, [["a", "b"]])
     assert token.runner_up is None and token.reasons == [] and token.probability == pytest.approx(1)
+
+
+def test_features_have_the_same_text_from_their_numbers_as_from_the_words():
+    model, sentences = random_model("crf", 0)
+    for words in sentences:
+        for row in model.features_.present(words):
+            for text, feature in row:
+                assert model.features_.text(feature) == text
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_inspect_tells_programs_what_it_tells_people(folder, kind):
+    command = [sys.executable, "-m", "tagger", "inspect", f"{kind}.npz"]
+    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    found = json.loads(subprocess.run([*command, "--json"], cwd=folder, capture_output=True, timeout=60).stdout)
+    assert told.returncode == 0 and {f"# {title}" for title in found} <= set(told.stdout.splitlines())
+    assert found["tags"]["rows"][0][0] in told.stdout
+    if kind == "crf":
+        strongest = dict(found["strongest features"]["rows"])
+        assert "the" in strongest["DT"] and found["transitions that are liked most"]["rows"]

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 
 import click
 
-from tagger.cli.options import MODEL, examples, output_option, write_text
+from tagger.cli.options import MODEL, check_output, examples, output_option, quiet_option, write_text
 from tagger.model import Section
 from tagger.store import load_model
 
 
 @click.command("inspect", epilog=examples("tagger inspect", "tagger inspect english.npz | less"))
 @click.argument("model", metavar="[MODEL]", envvar="TAGGER_MODEL", default=MODEL)
+@click.option("--json", "as_program", is_flag=True, help="For programs: the same sections.")
 @output_option
-def command(model: str, output: str) -> None:
+@quiet_option
+def command(model: str, as_program: bool, output: str, quiet: bool) -> None:
     """Show a model to a person: its settings, sizes, tags, and the strongest of what it has learned.
 
     MODEL defaults to $TAGGER_MODEL, else model.npz.
     """
-    write_text(output, "\n".join(shown(section) for section in load_model(model).story()))
+    check_output(output, model)
+    sections = load_model(model).story()
+    if as_program:
+        told = {section.title: {"head": section.head, "rows": section.rows} for section in sections}
+        write_text(output, json.dumps(told, ensure_ascii=False, indent=2) + "\n")
+    else:
+        write_text(output, "\n".join(map(shown, sections)))
 
 
 def shown(section: Section) -> str:

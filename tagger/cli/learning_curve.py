@@ -1,0 +1,90 @@
+"""`tagger learning-curve`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from tagger.cli.bars import open_bar, show_bar
+from tagger.cli.options import (
+    PATH,
+    check_output,
+    corpus_options,
+    examples,
+    output_option,
+    quiet_option,
+    read_tagged,
+    write_text,
+)
+from tagger.cli.passing import CONTEXT, kind_option, make_of, passed_on
+from tagger.cores import available_cores
+from tagger.crossval import learning_curve
+
+WIDTH = 40  # columns of the longest bar
+
+
+@click.command(
+    "learning-curve",
+    context_settings=CONTEXT,
+    epilog=examples(
+        "tagger learning-curve train.txt --dev dev.txt",
+        "tagger learning-curve train.txt --dev dev.txt --kind hmm --json",
+    ),
+)
+@click.argument("corpus", type=PATH)
+@click.option("--dev", metavar="FILE", type=PATH, required=True, help="A tagged corpus to judge by.")
+@kind_option
+@click.option("--points", type=click.IntRange(2, 20), default=6, show_default=True, help="Each has half of the next.")
+@click.option("--jobs", type=click.IntRange(0), default=0, help="Processes to use.  [default: all cores]")
+@corpus_options
+@click.option("--json", "as_program", is_flag=True, help="For programs: rates are fractions.")
+@output_option
+@quiet_option
+@passed_on
+def command(
+    corpus: str,
+    dev: str,
+    kind: str,
+    points: int,
+    jobs: int,
+    input_format: str | None,
+    encoding: str,
+    column: str,
+    as_program: bool,
+    output: str,
+    quiet: bool,
+    options: tuple[str, ...],
+) -> None:
+    """Show how accuracy grows with the size of the training corpus: would more data help?
+
+    Trains on all of CORPUS and on a half, a quarter, … of its sentences. Options of train-crf or train-hmm that set
+    the model are passed on to it.
+    """
+    check_output(output, corpus, dev)
+    make = make_of(kind, options)
+    sentences = read_tagged(corpus, input_format, encoding, column)
+    judges = read_tagged(dev, input_format, encoding, column)
+    rows = []
+    with open_bar("train", "model", points, show_bar(quiet)) as bar:
+        for row in learning_curve(make, sentences, judges, points, jobs or available_cores()):
+            rows.append(row)
+            bar.update()
+    if as_program:
+        text = json.dumps([{"tokens": tokens, "accuracy": accuracy} for tokens, accuracy in rows], indent=2) + "\n"
+    else:
+        text = drawn(rows)
+    write_text(output, text)
+
+
+def drawn(rows: list[tuple[int, float]]) -> str:
+    """A line for each size, with a bar from the least accuracy to the best, and what the last doubling brought."""
+    low, high = min(a for _, a in rows), max(a for _, a in rows)
+    lines = ["   tokens  accuracy"]
+    for tokens, accuracy in rows:
+        length = 1 + round((WIDTH - 1) * (accuracy - low) / (high - low or 1))
+        lines.append(f"{tokens:>9,} {100 * accuracy:>7.2f} %  {'█' * length}")
+    if len(rows) > 1:
+        gain = 100 * (rows[-1][1] - rows[-2][1])
+        lines.append(f"The last doubling of the corpus brought {gain:+.2f} points.")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,30 @@
+"""Options passed on to training by commands that train inside: read as the training command itself would read them."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+
+import click
+
+from tagger.cli.options import Decorated
+from tagger.crossval import Make
+from tagger.store import KINDS
+
+kind_option = click.option("--kind", type=click.Choice(list(KINDS)), default="crf", show_default=True)
+CONTEXT = {"ignore_unknown_options": True, "allow_interspersed_args": True}
+
+
+def passed_on(command: Decorated) -> Decorated:
+    """All that the command does not know."""
+    return click.argument("options", nargs=-1, type=click.UNPROCESSED)(command)
+
+
+def make_of(kind: str, options: tuple[str, ...]) -> Make:
+    """What makes a tagger of that kind, set up as these options of its training command say."""
+    name = f"train-{kind}"
+    training: click.Command = import_module(f"tagger.cli.train_{kind}").command
+    given = training.make_context(f"tagger {name}", ["-", *options]).params
+    model = KINDS[kind]
+    settings = {name: given[name] for name in inspect.signature(model).parameters if name in given}
+    return Make(model, settings | ({"threads": 1} if "threads" in settings else {}))

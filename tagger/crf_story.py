@@ -1,0 +1,58 @@
+"""What a CRF has learned, told to a person: how large its parts are, the strongest features of a tag, transitions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tagger.features import Features
+from tagger.model import Section
+
+SHOWN = 5  # features of a tag
+STEPS = 15  # transitions at either end
+
+
+def crf_story(
+    classes: list[str], features: Features, weights: np.ndarray, transitions: np.ndarray, start: np.ndarray
+) -> list[Section]:
+    return [
+        templates(features),
+        strongest(classes, features, weights),
+        steps("transitions that are liked most", classes, transitions, start, best=True),
+        steps("transitions that are liked least", classes, transitions, start, best=False),
+    ]
+
+
+def templates(features: Features) -> Section:
+    """How many features and weights each template has."""
+    per_feature = features.rows.widths
+    rows = []
+    for t, template in enumerate(features.templates):
+        begin, end = features.bases[t], features.bases[t + 1]
+        rows.append([str(template), f"{end - begin:,}", f"{int(per_feature[begin:end].sum()):,}"])
+    total = ["all", f"{len(per_feature):,}", f"{int(per_feature.sum()):,}"]
+    return Section("templates", [*rows, total], ["template", "features", "weights"])
+
+
+def strongest(classes: list[str], features: Features, weights: np.ndarray) -> Section:
+    """For each tag the features that speak for it most."""
+    owners, tags = features.rows.owners, features.rows.tags
+    rows = []
+    for k, tag in enumerate(classes):
+        own = np.flatnonzero(tags == k)
+        best = own[np.argsort(-weights[own], kind="stable")[:SHOWN]]
+        told = [f"{features.text(int(owners[i]))} {weights[i]:+.2f}" for i in best.tolist()]
+        rows.append([tag, "   ".join(told)])
+    return Section("strongest features", rows)
+
+
+def steps(title: str, classes: list[str], transitions: np.ndarray, start: np.ndarray, best: bool) -> Section:
+    """The transitions, and the starts of sentences, with the highest or lowest weights; those never seen have none."""
+    whole = np.vstack([transitions, start])  # (K + 1, K)
+    cells = np.flatnonzero(whole)
+    order = np.argsort(-whole.ravel()[cells] if best else whole.ravel()[cells], kind="stable")[:STEPS]
+    names = [*classes, "start of sentence"]
+    rows = []
+    for cell in cells[order].tolist():
+        before, after = divmod(cell, len(classes))
+        rows.append([names[before], classes[after], f"{whole[before, after]:+.2f}"])
+    return Section(title, rows, ["previous", "next", "weight"])

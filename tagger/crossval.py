@@ -1,0 +1,111 @@
+"""Many trainings on parts of a corpus: on all folds but one in turn, or on more and more of it.
+
+Cross-validation judges every sentence by a model that has not seen it. Sentences with the same words are in the same
+fold, whatever their tags, so that nothing is tested on what was learned by heart. Folds are dealt out by a hash of the
+words: the order of the corpus does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tagger.errors import TrainingError
+from tagger.metrics import accuracy
+from tagger.model import Tagger
+from tagger.partition import number
+from tagger.sentence import Sentence
+from tagger.workers import in_order
+
+
+@dataclass(frozen=True)
+class Make:
+    """Makes a tagger of a kind with settings; it travels to other processes."""
+
+    kind: type[Tagger]
+    settings: dict[str, Any]
+
+    def __call__(self) -> Tagger:
+        return self.kind(**self.settings)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What a model said of the sentences it had not seen."""
+
+    members: list[int]  # their places in the corpus
+    tags: list[list[str]]
+    sure: list[list[tuple[str, float]]]  # the most probable tag of each token, and how probable it is
+    accuracy: float
+    trained_on: int  # tokens
+
+
+def fold_numbers(sentences: Sequence[Sentence], folds: int, seed: int) -> list[int]:
+    """The fold of each sentence: groups of equal ones, by turns, in the order of their hashes."""
+    groups = sorted({tuple(sentence.words) for sentence in sentences}, key=lambda words: number(words, seed))
+    if len(groups) < folds:
+        raise TrainingError(f"{folds} folds need as many different sentences, got {len(groups)}")
+    place = {words: i % folds for i, words in enumerate(groups)}
+    return [place[tuple(sentence.words)] for sentence in sentences]
+
+
+def cross_validate(
+    make: Make, sentences: Sequence[Sentence], folds: int, seed: int = 0, jobs: int = 1
+) -> Iterator[Fold]:
+    """The folds, one after the other."""
+    numbers = fold_numbers(sentences, folds, seed)
+    blocks = ((([i for i, n in enumerate(numbers) if n == fold]), False) for fold in range(folds))
+    return in_order(Judge(make, list(sentences)), blocks, jobs)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Starts what trains on all sentences but some, and judges by those."""
+
+    make: Make
+    sentences: list[Sentence]
+
+    def __call__(self) -> Callable[[list[int]], Fold]:
+        return self.judge
+
+    def judge(self, members: list[int]) -> Fold:
+        held = set(members)
+        own = [self.sentences[i] for i in members]
+        others = [sentence for i, sentence in enumerate(self.sentences) if i not in held]
+        model = self.make().fit(others)
+        tags = model.predict(own)
+        sure = [most_probable(model.classes_, P) for P in model.predict_marginals(own)]
+        return Fold(members, tags, sure, accuracy(own, tags) or 0.0, sum(map(len, others)))
+
+
+def learning_curve(
+    make: Make, sentences: Sequence[Sentence], dev: Sequence[Sentence], points: int, jobs: int = 1
+) -> Iterator[tuple[int, float]]:
+    """Tokens trained on and accuracy on the dev set: for a part of the sentences, twice as many, …, all of them."""
+    order = sorted(range(len(sentences)), key=lambda i: number((str(i), *sentences[i].words), 0))
+    sizes = [max(1, len(order) >> power) for power in range(points)][::-1]
+    blocks = (([sentences[i] for i in order[:size]], False) for size in dict.fromkeys(sizes))
+    return in_order(Student(make, list(dev)), blocks, jobs)
+
+
+@dataclass(frozen=True)
+class Student:
+    """Starts what trains on some sentences, and judges by the dev set."""
+
+    make: Make
+    dev: list[Sentence]
+
+    def __call__(self) -> Callable[[list[Sentence]], tuple[int, float]]:
+        return self.judge
+
+    def judge(self, sentences: list[Sentence]) -> tuple[int, float]:
+        return sum(map(len, sentences)), accuracy(self.dev, self.make().fit(sentences).predict(self.dev)) or 0.0
+
+
+def most_probable(classes: Sequence[str], P: np.ndarray) -> list[tuple[str, float]]:
+    """Of each row of P (T, K)."""
+    best = P.argmax(axis=1)
+    return [(classes[k], min(1.0, float(row[k]))) for k, row in zip(best.tolist(), P, strict=True)]

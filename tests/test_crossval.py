@@ -1,0 +1,101 @@
+"""Cross-validation, learning curves and `check`: nothing is judged by who has seen it, and slips are found."""
+
+import json
+import multiprocessing
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tagger import HMMTagger, Sentence, read_corpus, write_corpus
+from tagger.check import common, contradicted, survey, unusual
+from tagger.crossval import Make, cross_validate, fold_numbers, learning_curve
+from tagger.errors import TrainingError
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"
+HMM = Make(HMMTagger, {"order": 1})
+
+
+def run(folder, *args):
+    command = [sys.executable, "-m", "tagger", *map(str, args)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100)
+
+
+def test_equal_sentences_are_in_one_fold_and_folds_are_of_like_size():
+    sentences = read_corpus(TRAIN)
+    doubled = [*sentences, *[s.with_tags(["X"] * len(s)) for s in sentences[:100]]]
+    numbers = fold_numbers(doubled, 10, 0)
+    assert numbers[:100] == numbers[len(sentences) :]
+    sizes = [numbers.count(fold) for fold in range(10)]
+    assert max(sizes) - min(sizes) < 40 and set(numbers) == set(range(10))
+    assert fold_numbers(doubled[::-1], 10, 0) == numbers[::-1]
+    assert fold_numbers(doubled, 10, 1) != numbers
+
+
+def test_too_few_sentences_for_the_folds_are_refused():
+    with pytest.raises(TrainingError, match="3 folds need as many different sentences, got 1"):
+        fold_numbers([Sentence(["a"], ["X"])] * 9, 3, 0)
+
+
+def test_every_sentence_is_judged_once_by_who_has_not_seen_it():
+    sentences = [Sentence([f"only{i}", "x"], ["A" if i % 2 else "B", "C"]) for i in range(30)]
+    folds = list(cross_validate(HMM, sentences, 5))
+    assert sorted(i for fold in folds for i in fold.members) == list(range(30))
+    for fold in folds:
+        assert fold.trained_on == 60 - 2 * len(fold.members)
+        held = [sentences[i] for i in fold.members]
+        model = HMMTagger(order=1).fit([s for i, s in enumerate(sentences) if i not in fold.members])
+        assert fold.tags == model.predict(held) and not model.lexicon_.known([s.words[0] for s in held]).any()
+
+
+def test_any_number_of_jobs_finds_the_same():
+    sentences = read_corpus(TEST)
+    assert list(cross_validate(HMM, sentences, 4, jobs=3)) == list(cross_validate(HMM, sentences, 4))
+    assert multiprocessing.active_children() == []
+
+
+def test_a_learning_curve_ends_with_the_whole_corpus():
+    sentences, dev = read_corpus(TRAIN), read_corpus(TEST)
+    rows = list(learning_curve(HMM, sentences, dev, 4))
+    assert [tokens for tokens, _ in rows] == sorted(tokens for tokens, _ in rows)
+    assert rows[-1] == (sum(map(len, sentences)), HMMTagger(order=1).fit(sentences).score(dev))
+    assert rows[-1][1] > rows[0][1]
+
+
+def test_slips_are_found():
+    good = [Sentence(f"the dog {verb} .".split(), ["D", "N", "V", "."]) for verb in ("runs", "barks", "eats") * 20]
+    slip = Sentence(["the", "dog", "runs", "."], ["N", "N", "V", "."])
+    corpus = [*good[:30], slip, *good[30:], *[Sentence([f"w{i}", "dog", "."], ["D", "N", "."]) for i in range(9)]]
+    (doubt,) = unusual(corpus)
+    assert (doubt.sentence, doubt.token, doubt.word, doubt.tag, doubt.expected) == (30, 0, "the", "N", "D")
+    found = contradicted(corpus, cross_validate(HMM, corpus, 3), at_least=0.9)
+    assert (30, 0, "D") in {(d.sentence, d.token, d.expected) for d in found}
+    counted = survey(corpus)
+    assert counted.repeated == 61 - 3 and counted.tokens == 61 * 4 + 27
+    assert [sorted(group) for group in counted.disagreeing if 30 in group]
+    assert common(corpus, [slip]) == 21
+
+
+def test_the_commands_tell_it(tmp_path):
+    crossval = run(tmp_path, "crossval", TEST, "--kind", "hmm", "--folds", 3, "--order", 1, "--json")
+    found = json.loads(crossval.stdout)
+    assert crossval.stderr == "" and len(found["folds"]) == 3 and 0.5 < found["mean"] < 1
+    assert "mean" in run(tmp_path, "crossval", TEST, "--folds", 2, "--max-iterations", 5).stdout
+    curve = run(tmp_path, "learning-curve", TEST, "--dev", TRAIN, "--kind", "hmm", "--points", 3)
+    assert curve.returncode == 0 and "The last doubling" in curve.stdout and curve.stdout.count("█") > 3
+    check = run(tmp_path, "check", TEST, "--against", TEST)
+    assert check.returncode == 0 and "sentences also in" in check.stdout and check.stderr == ""
+    assert json.loads(run(tmp_path, "check", TEST, "--json").stdout)["in_both"] is None
+
+
+def test_an_option_that_training_does_not_know_is_wrong_usage(tmp_path):
+    done = run(tmp_path, "crossval", TEST, "--kind", "hmm", "--l2", "1")
+    assert done.returncode == 2 and "--l2" in done.stderr
+
+
+def test_a_tiny_corpus_is_checked_without_a_model(tmp_path):
+    write_corpus(tmp_path / "tiny.txt", [Sentence(["a"], ["X"])])
+    done = run(tmp_path, "check", "tiny.txt")
+    assert done.returncode == 0 and "tokens" in done.stdout
