@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
     sentences, test = read_corpus(DATA / "english-train.txt"), read_corpus(TEST)
     hmm = HMMTagger().fit(sentences)
     save_model(hmm, folder / "hmm.npz")
-    save_model(CRFTagger(max_iterations=20).fit(sentences), folder / "model.npz")
+    save_model(CRFTagger(max_iterations=12).fit(sentences), folder / "model.npz")
     write_corpus(folder / "tagged.txt", [s.with_tags(t) for s, t in zip(test, hmm.predict(test), strict=True)])
     return folder
 
