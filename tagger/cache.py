@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-CACHE_BYTES = 1 << 24
+CACHE_BYTES = 1 << 25
 LEAST_WORDS = 1 << 12  # kept however large their rows are
 
 Arrays = dict[str, np.ndarray]

@@ -279,7 +279,7 @@ class CRFTagger(Tagger):
         return score
 
     def story(self) -> list[Section]:
-        own = crf_story(self.classes_, self.features_, self.weights_, self.transitions_, self.start_)
+        own = crf_story(self.classes_, self.parts_.names, self.features_, self.weights_, self.transitions_, self.start_)
         return [*super().story(), *own]
 
     def anatomy(self, words: Words) -> Terms:

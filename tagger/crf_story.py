@@ -12,11 +12,17 @@ STEPS = 15  # transitions at either end
 
 
 def crf_story(
-    classes: list[str], features: Features, weights: np.ndarray, transitions: np.ndarray, start: np.ndarray
+    classes: list[str],
+    parts: list[str],
+    features: Features,
+    weights: np.ndarray,
+    transitions: np.ndarray,
+    start: np.ndarray,
 ) -> list[Section]:
+    """`parts` are those of the tags, numbered behind them."""
     return [
         templates(features),
-        strongest(classes, features, weights),
+        strongest([*classes, *parts], features, weights),
         steps("transitions that are liked most", classes, transitions, start, best=True),
         steps("transitions that are liked least", classes, transitions, start, best=False),
     ]
@@ -34,7 +40,7 @@ def templates(features: Features) -> Section:
 
 
 def strongest(classes: list[str], features: Features, weights: np.ndarray) -> Section:
-    """For each tag the features that speak for it most."""
+    """For each tag, and each part of tags, the features that speak for it most."""
     owners, tags = features.rows.owners, features.rows.tags
     rows = []
     for k, tag in enumerate(classes):

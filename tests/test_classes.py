@@ -284,6 +284,15 @@ def test_classes_once_for_many_trainings(folder):
     assert "class:4[0]=" in shown
 
 
+def test_a_bar_for_each_step(folder, monkeypatch, capsys):
+    from tagger.cli import unlabeled
+
+    monkeypatch.setattr(unlabeled, "show_bar", lambda quiet: True)
+    unlabeled.learn_from([str(folder / "raw.txt")], "utf-8", quiet=False, sizes=(4, 8))
+    shown = capsys.readouterr().err
+    assert all(step in shown for step in ("words:", "neighbours: ", "directions: ", "4 classes: ", "8 classes: "))
+
+
 @pytest.mark.parametrize(
     "args, code, complaint",
     [

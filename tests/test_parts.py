@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, Sentence, load_model, save_model
+from tagger.emissions import Emissions
 from tagger.errors import ModelError
 from tagger.likelihood import Likelihood
+from tagger.pack import Pack
 from tagger.parts import TagParts, separator_of
 from tagger.spelling import jamo, length
 
@@ -97,6 +99,16 @@ def test_a_stem_speaks_for_tags_never_seen_with_it(template, tmp_path):
     assert load_model(tmp_path / "m.npz").score(WORDS) == 1.0
     adapted = CRFTagger(l2=0.05).fit([Sentence(["AAA"], ["AA"]), Sentence(["qqq"], ["IC"])], init=model)
     assert adapted.parts_.separator == "+" and adapted.score(WORDS) == 1.0  # with all columns in other places
+
+
+def test_explanations_add_up_to_the_scores():
+    model = CRFTagger(max_iterations=20).fit(CORPUS)
+    words = ["busaneul"]
+    emissions = Emissions(model.features_, model.weights_, model.parts_)([words], Pack.of([1]))[0]
+    terms = model.anatomy(words)
+    for k in range(len(model.classes_)):
+        expected = emissions[k] + model.start_[k] + model.end_[k]
+        assert sum(terms([k], 0).values()) == pytest.approx(float(expected), abs=1e-5)
 
 
 def test_an_unknown_separator_is_refused(tmp_path):

@@ -57,5 +57,4 @@ class Bars:
         if self.bar is None or self.bar.desc != learning.step:
             self.stack.close()
             self.bar = self.stack.enter_context(open_bar(learning.step, learning.unit, learning.total))
-            self.bar.desc = learning.step
         self.bar.update(learning.done - self.bar.n)
