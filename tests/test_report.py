@@ -59,11 +59,11 @@ def triples(groups):
     return [(row.label, row.tokens, row.right) for row in groups if row.tokens]
 
 
-def test_wilsons_interval_has_its_published_values():
-    # Newcombe 1998, table I, method 3: 81 of 263, and 15 of 148
-    assert figures.wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert figures.wilson(15, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
-    assert figures.wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+@pytest.mark.parametrize("right, tokens", [(81, 263), (15, 148), (0, 20), (20, 20)])
+def test_the_bounds_of_wilsons_interval_are_where_the_data_are_just_surprising(right, tokens):
+    """At either bound p, what was seen is 1.96 standard deviations sqrt(n · p · (1 - p)) away from n · p."""
+    for p in figures.wilson(right, tokens):
+        assert (right - tokens * p) ** 2 == pytest.approx(1.959964**2 * tokens * p * (1 - p), rel=1e-4, abs=1e-9)
 
 
 def test_the_grid_by_hand():
@@ -227,7 +227,7 @@ def test_without_errors_there_is_a_page_all_the_same():
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     sentences, test = read_corpus(DATA / "english-train.txt"), read_corpus(TEST)
-    crf = CRFTagger(max_iterations=20).fit(sentences)
+    crf = CRFTagger(max_iterations=6).fit(sentences)
     save_model(crf, folder / "model.npz")
     save_model(HMMTagger().fit(sentences), folder / "hmm.npz")
     write_corpus(folder / "tagged.txt", [s.with_tags(t) for s, t in zip(test, crf.predict(test), strict=True)])
