@@ -13,6 +13,7 @@ from tagger.cli.options import (
     check_output,
     corpus_options,
     examples,
+    jobs_option,
     output_option,
     quiet_option,
     read_tagged,
@@ -36,7 +37,7 @@ FOLDS = 5
 @click.option(
     "--most", type=click.IntRange(0), default=20, show_default=True, help="Doubtful tags to show of each sort."
 )
-@click.option("--jobs", type=click.IntRange(0), default=0, help="Processes to use.  [default: all cores]")
+@jobs_option
 @corpus_options
 @click.option("--json", "as_program", is_flag=True, help="For programs: everything.")
 @output_option

@@ -13,6 +13,7 @@ from tagger.cli.options import (
     check_output,
     corpus_options,
     examples,
+    jobs_option,
     output_option,
     quiet_option,
     read_tagged,
@@ -36,7 +37,7 @@ from tagger.crossval import cross_validate
 @kind_option
 @click.option("--folds", type=click.IntRange(2), default=10, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed, other folds.")
-@click.option("--jobs", type=click.IntRange(0), default=0, help="Processes to use.  [default: all cores]")
+@jobs_option
 @corpus_options
 @click.option("--json", "as_program", is_flag=True, help="For programs: rates are fractions.")
 @output_option

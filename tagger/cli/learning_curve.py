@@ -12,6 +12,7 @@ from tagger.cli.options import (
     check_output,
     corpus_options,
     examples,
+    jobs_option,
     output_option,
     quiet_option,
     read_tagged,
@@ -36,7 +37,7 @@ WIDTH = 40  # columns of the longest bar
 @click.option("--dev", metavar="FILE", type=PATH, required=True, help="A tagged corpus to judge by.")
 @kind_option
 @click.option("--points", type=click.IntRange(2, 20), default=6, show_default=True, help="Each has half of the next.")
-@click.option("--jobs", type=click.IntRange(0), default=0, help="Processes to use.  [default: all cores]")
+@jobs_option
 @corpus_options
 @click.option("--json", "as_program", is_flag=True, help="For programs: rates are fractions.")
 @output_option

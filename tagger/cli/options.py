@@ -73,6 +73,11 @@ def features_option(command: Decorated) -> Decorated:
     )(command)
 
 
+def jobs_option(command: Decorated) -> Decorated:
+    help = "Processes to use.  [default: all cores]"
+    return click.option("--jobs", type=click.IntRange(0), default=0, help=help)(command)
+
+
 def quiet_option(command: Decorated) -> Decorated:
     return click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")(command)
 

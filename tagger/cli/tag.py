@@ -23,6 +23,7 @@ from tagger.cli.options import (
     encoding_option,
     examples,
     input_format_option,
+    jobs_option,
     map_option,
     model_option,
     output_option,
@@ -69,7 +70,7 @@ SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
 @click.option("--min-probability", type=Finite(0, 1), default=0.0, help="Write less sure tags as ?.")
 @click.option("--keep-tags", is_flag=True, help="Tokens that come as word/TAG keep it; word/NN|VB is one of these.")
 @click.option("--lexicon", metavar="FILE", type=PATH, help="Lines word TAB TAG[ TAG…]: the tags words may have.")
-@click.option("--jobs", type=click.IntRange(0), default=0, help="Processes to use.  [default: all cores]")
+@jobs_option
 @quiet_option
 def command(
     files: tuple[str, ...],
