@@ -100,10 +100,7 @@ def reading(name: str) -> Iterator[Archive]:
             yield archive
     except FileNotFoundError:
         raise
-    except (
-        zipfile.BadZipFile,
-        RuntimeError,
-    ) as error:  # zipfile's way to say: encrypted, or of a version I do not know
+    except (zipfile.BadZipFile, RuntimeError) as error:  # of the second kind are archives of a newer version
         raise ModelError(f"{name}: not a model, or a damaged one: expected a .npz file written by tagger") from error
     except OSError as error:
         raise ModelError(f"cannot read {name}: {reason(error)}") from error

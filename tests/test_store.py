@@ -165,3 +165,14 @@ def test_a_forged_template_and_negative_probabilities_are_refused(tmp_path):
     rewrite(tmp_path / "model.npz", B=-np.ones(5))
     with pytest.raises(ModelError, match="not all positive"):
         load_model(tmp_path / "model.npz")
+
+
+def test_an_archive_of_a_newer_version_of_zip_is_refused(tmp_path):
+    path = tmp_path / "model.npz"
+    with zipfile.ZipFile(path, "w") as members:
+        members.writestr("meta.npy", b"x")
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 6] = 99  # the version needed to read it
+    path.write_bytes(bytes(data))
+    with pytest.raises(ModelError, match="not a model"):
+        load_model(path)
