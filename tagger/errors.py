@@ -31,3 +31,8 @@ class TrainingError(TaggerError):
 def quote(text: str, limit: int = 40) -> str:
     """The text in quotes, long ones shortened; `repr` escapes whatever a terminal could obey."""
     return repr(text) if len(text) <= limit else f"{text[:limit]!r}…"
+
+
+def plainly(text: str, limit: int = 40) -> str:
+    """The same without the quotes."""
+    return repr(text[:limit])[1:-1] + "…" * (len(text) > limit)

@@ -21,6 +21,7 @@ from tagger.rows import adds_up, ranges
 
 P = 0x9E3779B97F4A7C15  # odd: 2^64 over the golden ratio
 P_INVERSE = pow(P, -1, 1 << 64)
+COLLIDING = 8  # strings of a file with one hash: chance makes hardly two, an enemy could make a search endless
 
 
 class Vocabulary(dict[str, int]):
@@ -96,7 +97,21 @@ class StringTable:
     def restore(cls, archive: Archive, name: str) -> StringTable:
         blob, lengths = archive.take(f"{name}.blob", "b", None), archive.take(f"{name}.lengths", "u", None)
         archive.check(adds_up(lengths, len(blob)), f"the strings {name!r} do not fill their blob")
-        return cls(blob, lengths.astype(np.int64))
+        table = cls(blob, lengths.astype(np.int64))
+        archive.check(is_text(blob, table.starts), f"the strings {name!r} are not UTF-8")
+        sorted_, far = (np.diff(table.hashes) >= 0).all(), table.hashes[COLLIDING:] > table.hashes[:-COLLIDING]
+        archive.check(bool(sorted_ and far.all()), f"the strings {name!r} are not in the order of their hashes")
+        return table
+
+
+def is_text(blob: np.ndarray, starts: np.ndarray) -> bool:
+    """Whether the blob is UTF-8, and each string begins where a letter begins."""
+    try:
+        blob.tobytes().decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    begins = np.append(blob & 0xC0 != 0x80, True)  # an empty string may begin at the end
+    return bool(begins[starts].all())
 
 
 def encode(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
