@@ -121,7 +121,7 @@ def main() -> None:
         (FOLDER / "inputs" / str(i)).write_bytes(content)
     escaped = ["".join(f"\\x{byte:02x}" for byte in word.encode("utf-8", "surrogatepass")[:64]) for word in words]
     (FOLDER / "words").write_text("".join(f'"{word}"\n' for word in escaped))
-    limits = [f"-max_total_time={options.seconds}", "-timeout=20", "-rss_limit_mb=3000", "-max_len=2000"]
+    limits = [f"-max_total_time={options.seconds}", "-timeout=600", "-rss_limit_mb=3000", "-max_len=2000"]
     arguments = [*limits, f"-seed={options.seed}", f"-dict={FOLDER / 'words'}", str(FOLDER / "inputs")]
     atheris.Setup([sys.argv[0], *arguments], keeping(targets[options.target], options.findings))
     atheris.Fuzz()
