@@ -148,7 +148,7 @@ class CRFTagger(Tagger):
         }
         if dev:
             self.summary_ |= {"dev_accuracy": state.best_accuracy, "best_iteration": state.best_iteration}
-        if checkpoint:
+        if checkpoint and not checkpoint.keep:
             checkpoint.remove()
         return self
 

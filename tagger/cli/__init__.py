@@ -2,7 +2,7 @@
 
 A command's file is imported when the command is used, so that `tagger tag` never loads what only training needs. This
 is also the one door where errors become messages and exit codes: 1 for an error of the user's data, 2 for wrong
-usage, 130 and 143 after Ctrl-C and SIGTERM, 0 when the reader of our output has gone away.
+usage, 130, 143 and 129 after Ctrl-C, SIGTERM and SIGHUP, 0 when the reader of our output has gone away.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
-from tagger.errors import TaggerError
+from tagger.errors import TaggerError, harmless
+from tagger.signals import heeded
 from tagger.version import __version__
 
 COMMANDS = {
@@ -75,16 +77,18 @@ def group() -> None:
 
 
 class Terminated(BaseException):
-    """SIGTERM has come: unwind, so that nothing half-written stays behind."""
+    """A signal has come that ends the program: unwind, so that nothing half-written stays behind."""
 
 
 def terminate(signum: int, frame: Any) -> NoReturn:
-    raise Terminated
+    raise Terminated(signum)
 
 
 def main(args: list[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code."""
-    signal.signal(signal.SIGTERM, terminate)
+    for number in heeded():
+        if number != signal.SIGINT:  # Python raises KeyboardInterrupt by itself
+            signal.signal(number, terminate)
     sys.exit(settle(run(args)))
 
 
@@ -101,14 +105,16 @@ def run(args: list[str] | None) -> int:
     except TaggerError as error:
         return complain(str(error), 1)
     except click.ClickException as error:
-        error.show()
+        error.message = harmless(error.message, "\n")
+        with suppress(OSError):
+            error.show()
         return error.exit_code
     except click.exceptions.Exit as error:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return complain("interrupted", 130)
-    except Terminated:
-        return complain("terminated", 143)
+    except Terminated as error:
+        return complain("terminated", 128 + int(error.args[0]))
     except BrokenPipeError:
         return 0
     except OSError as error:
@@ -131,6 +137,7 @@ def settle(status: int) -> int:
 
 
 def complain(message: str, status: int) -> int:
-    """One line, whatever is in a file's name."""
-    click.echo("tagger: " + message.replace("\n", "\\n"), err=True)
+    """One line, whatever is in a file's name, if there is anybody to read it."""
+    with suppress(OSError):
+        click.echo("tagger: " + harmless(message), err=True)
     return status

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +13,7 @@ import click
 
 from tagger.corpus import FORMATS, read_corpus
 from tagger.corpus.conllu import COLUMNS
-from tagger.errors import CorpusError, FileError
+from tagger.errors import CorpusError, FileError, harmless
 from tagger.files import check_writable, open_output
 from tagger.sentence import Sentence
 
@@ -135,8 +136,10 @@ def given(option: str) -> bool:
 
 
 def say(message: str, quiet: bool) -> None:
+    """To a person, if there is one: whatever is in the message, a terminal shows it and does not obey."""
     if not quiet:
-        click.echo(message, err=True)
+        with suppress(OSError):
+            click.echo(harmless(message, "\n"), err=True)
 
 
 def tag_map_of(path: str | None) -> TagMap | None:

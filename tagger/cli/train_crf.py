@@ -126,9 +126,10 @@ def command(
     model = CRFTagger(**settings)
     model.column_ = column
     with Stop() as stop, watching(model.max_iterations, log, quiet, stop) as watch:
-        saved = Checkpoint(checkpoint, checkpoint_every, resume)
+        saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
         model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old, classes=table)
     save_model(model, output)
+    saved.remove()
     for doubt in doubts(model):
         say(doubt, quiet)
     say(course(model.summary_), quiet)

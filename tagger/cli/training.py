@@ -18,6 +18,7 @@ from tagger.cli.options import MODEL, Decorated, check_output
 from tagger.errors import FileError
 from tagger.files import reason
 from tagger.model import Tagger
+from tagger.signals import heeded
 from tagger.trainer import Progress, Watch
 
 
@@ -33,7 +34,8 @@ def output_model_option(command: Decorated) -> Decorated:
 
 
 class Log:
-    """A line of JSON for each iteration. The file is begun with the first, so that a false start spoils no old log."""
+    """A line of JSON for each iteration. The file is begun with the first, so that a false start spoils no old log, and
+    anew, so that two trainings do not write into one."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -44,10 +46,16 @@ class Log:
 
     def write(self, progress: Progress) -> None:
         try:
-            self.stream = self.stream or Path(self.path).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115
+            self.stream = self.stream or self.begin()
             print(json.dumps(vars(progress)), file=self.stream)
         except OSError as error:
             raise FileError(f"cannot write {self.path}: {reason(error)}") from error
+
+    def begin(self) -> IO[str]:
+        path = Path(os.path.realpath(self.path))
+        if path.is_file():
+            path.unlink()
+        return path.open("w", encoding="utf-8", buffering=1)
 
     def __exit__(self, *error: object) -> None:
         if self.stream:
@@ -55,15 +63,13 @@ class Log:
 
 
 class Stop:
-    """The first Ctrl-C or SIGTERM asks training to end with what it has; a second one ends it at once, as does one
-    that comes before anything was learned."""
-
-    CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}  # noqa: RUF012
+    """The first Ctrl-C, SIGTERM or SIGHUP asks training to end with what it has; a second one ends it at once, as does
+    one that comes before anything was learned."""
 
     def __enter__(self) -> Stop:
         self.caught: int | None = None
         self.begun = False
-        self.old = {number: signal.signal(number, self.catch) for number in self.CODES}
+        self.old = {number: signal.signal(number, self.catch) for number in heeded()}
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -79,7 +85,7 @@ class Stop:
     def leave(self) -> None:
         """With the exit code of the signal, if there was one."""
         if self.caught is not None:
-            raise click.exceptions.Exit(self.CODES[signal.Signals(self.caught)])
+            raise click.exceptions.Exit(128 + self.caught)
 
 
 @contextmanager
