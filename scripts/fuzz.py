@@ -73,7 +73,15 @@ def seeds(target: str) -> tuple[list[bytes], list[str]]:
     """What to begin with, and words of the language that chance would not find."""
     if target == "template":
         names = ["default", "comparison", "classes"]
-        return [shipped(name).encode() for name in names], [*FUNCTIONS, *NUMBERED, "class", "[0]", "[-1]", ":1-4", " & "]
+        return [shipped(name).encode() for name in names], [
+            *FUNCTIONS,
+            *NUMBERED,
+            "class",
+            "[0]",
+            "[-1]",
+            ":1-4",
+            " & ",
+        ]
     if target == "corpus":
         formats = [render(sentence, name, "upos") for sentence in SMALL for name in FORMATS]
         return [bytes([i // 2, 0, 0]) + text for i, text in enumerate(formats)], mutations.NASTY_TEXTS

@@ -16,9 +16,10 @@ from tagger.cache import WordCache
 from tagger.features import Features, token_keys, word_keys
 from tagger.pack import Pack
 from tagger.parts import TagParts
-from tagger.windows import MARKS, Windows
+from tagger.windows import MARKS, Windows, laid_out
 
 TABLE_CELLS = 1 << 18  # the largest table of a template of several words
+BEFORE, AFTER = range(MARKS)  # the rows of the marks in the cache
 
 
 class Emissions:
@@ -36,13 +37,14 @@ class Emissions:
         self.tables: dict[int, np.ndarray] = {}  # for a template of several words: (features + 1, K), the last row zero
 
     def __call__(self, sentences: list[Sequence[str]], pack: Pack) -> np.ndarray:
-        windows = Windows.of(sentences, self.features.margin, pack.tokens)
-        slots = np.append(self.cache.find(windows.words), [0, 1])
-        E = np.zeros((len(windows.places), self.K), np.float32)
+        rows, lengths = self.cache.find(sentences), np.array([len(words) for words in sentences], np.int64)
+        places, around = laid_out(rows, lengths, self.features.margin, (BEFORE, AFTER))
+        windows = Windows((), places[pack.tokens], around)
+        E = np.zeros((len(places), self.K), np.float32)
         for offset in self.by_offset:
-            E += np.take(self.cache.arrays[f"scores {offset}"], slots[windows.at(offset)], axis=0)
+            E += np.take(self.cache.arrays[f"scores {offset}"], windows.at(offset), axis=0)
         if self.several:
-            self.add_several(E, windows, {name: self.cache.arrays[name][slots] for name in self.paired})
+            self.add_several(E, windows, {name: self.cache.arrays[name] for name in self.paired})
         return E
 
     def add_several(self, E: np.ndarray, windows: Windows, values: dict[str, np.ndarray]) -> None:

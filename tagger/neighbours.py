@@ -24,7 +24,6 @@ from tagger.rows import Rows, tally
 from tagger.transitions import Lookup, Steps, Transitions
 
 
-
 @dataclass(frozen=True)
 class Neighbours:
     """The scores of a second-order HMM. An *entry* is a frequent word with one of the tags it was seen with."""
