@@ -60,12 +60,12 @@ class Archive:
                 array = np.empty(found, dtype)
                 left = member.file_size - stream.tell()
                 self.check(array.nbytes == left, f"the array {name!r} should have {array.nbytes:,} bytes, not {left:,}")
-                array.data.cast("B")[:] = stream.read() if array.size else b""  # type: ignore[index]
+                array.data.cast("B")[:] = stream.read() if array.size else b""
         except ModelError:
             raise
         except Exception as error:  # whatever a damaged member makes zipfile and zlib raise
             raise self.error(f"the array {name!r} cannot be read ({quote(str(error))})") from error
-        if kind == "f" and not (-LARGEST < float(array.min(initial=0)) and float(array.max(initial=0)) < LARGEST):
+        if kind == "f" and not (float(array.min(initial=0)) > -LARGEST and float(array.max(initial=0)) < LARGEST):
             raise self.error(f"the array {name!r} holds numbers that are not finite, or out of all bounds")
         return array
 

@@ -44,13 +44,30 @@ def reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-class Lines:
-    """The lines of one input, numbered, without their ends."""
+class Skipped:
+    """What was left out of inputs because of its faults: how many lines, and what was wrong with the first of them."""
 
-    def __init__(self, path: str | os.PathLike[str], encoding: str = "utf-8") -> None:
+    def __init__(self, shown: int = 5) -> None:
+        self.shown = shown
+        self.lines = self.count = 0
+        self.faults: list[str] = []  # the first of `count`
+
+    def add(self, error: CorpusError, lines: int = 1) -> None:
+        self.lines += lines
+        self.count += 1
+        if self.count <= self.shown:
+            self.faults.append(str(error))
+
+
+class Lines:
+    """The lines of one input, numbered, without their ends. With `skipped`, readers leave out what is faulty and note it
+    there."""
+
+    def __init__(self, path: str | os.PathLike[str], encoding: str = "utf-8", skipped: Skipped | None = None) -> None:
         self.path = os.fspath(path)
         self.name = "stdin" if self.path == "-" else self.path
         self.encoding = encoding
+        self.skipped = skipped
         self.number = 0  # of the line handed out last
         self._drained = True  # nothing that has arrived is left to hand out
         self._stream: Any = None
@@ -74,6 +91,8 @@ class Lines:
         """The same input as it arrives, line ends included: for a reader to whom a line means little."""
         self.number, column = 1, 0  # of the character that comes next
         for text in self._texts():
+            if self.skipped and not text.isascii():
+                text = self._replaced(text, column)
             bad = None if text.isascii() else UNDECODABLE.search(text)
             before, line_end, line = text[: bad.start() if bad else None].rpartition("\n")
             if not bad:
@@ -82,6 +101,17 @@ class Lines:
             column = len(line) + (0 if line_end else column)
             if bad:
                 raise self._undecodable(bad.group(), column)
+
+    def _replaced(self, text: str, column: int) -> str:
+        """The text with a mark for each byte that fits nowhere; the lines that have any count as skipped."""
+        before = self.number
+        for number, line in enumerate(text.split("\n")):
+            if bad := UNDECODABLE.search(line):
+                assert self.skipped is not None
+                self.number = before + number
+                self.skipped.add(self._undecodable(bad.group(), bad.start() + (0 if number else column)))
+        self.number = before
+        return UNDECODABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
     @property
     def waiting(self) -> bool:
@@ -142,7 +172,7 @@ class Lines:
             raise FileError(f"cannot read {self.name}: {reason(error)}") from error
         except UnicodeError as error:
             why = getattr(error, "reason", str(error))
-            raise CorpusError(f"{self.name}: cannot be read as {self.encoding}: {why}; try --encoding") from error
+            raise FileError(f"{self.name}: cannot be read as {self.encoding}: {why}; try --encoding") from error
 
 
 @contextlib.contextmanager
@@ -192,7 +222,8 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         nameless = open_nameless(target.parent)
         with nameless or temporary.open("xb") as stream:
             if target.exists():
-                os.chmod(stream.fileno() if nameless else temporary, target.stat().st_mode & 0o7777)
+                mode = target.stat().st_mode & 0o7777
+                os.fchmod(stream.fileno(), mode) if nameless else temporary.chmod(mode)
             yield stream
             stream.flush()
             os.fsync(stream.fileno())

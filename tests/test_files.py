@@ -151,7 +151,7 @@ def test_lines_before_an_undecodable_byte_are_handed_out(file):
 
 
 def test_truncated_utf16_is_an_error_and_not_a_crash(file):
-    with pytest.raises(CorpusError, match="utf-16"):
+    with pytest.raises(FileError, match="utf-16"):
         list(Lines(file("a\nb".encode("utf-16") + b"\x00"), "utf-16"))
 
 

@@ -7,6 +7,7 @@ usage, 130, 143 and 129 after Ctrl-C, SIGTERM and SIGHUP, 0 when the reader of o
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -105,10 +106,9 @@ def run(args: list[str] | None) -> int:
     except TaggerError as error:
         return complain(str(error), 1)
     except click.ClickException as error:
-        error.message = harmless(error.message, "\n")
-        with suppress(OSError):
-            error.show()
-        return error.exit_code
+        text = io.StringIO()
+        error.show(text)
+        return complain(text.getvalue(), error.exit_code, "", "\n")
     except click.exceptions.Exit as error:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
@@ -136,8 +136,8 @@ def settle(status: int) -> int:
         return status if gone else complain(f"cannot write stdout: {error.strerror}", 1)
 
 
-def complain(message: str, status: int) -> int:
+def complain(message: str, status: int, before: str = "tagger: ", keep: str = "") -> int:
     """One line, whatever is in a file's name, if there is anybody to read it."""
     with suppress(OSError):
-        click.echo("tagger: " + harmless(message), err=True)
+        click.echo(before + harmless(message, keep).rstrip("\n"), err=True)
     return status

@@ -56,9 +56,12 @@ def sentences_of(
 def possible(sentences: Iterable[Sentence], lines: Lines, constraints: Constraints | None) -> Iterator[Sentence]:
     """The sentences, if some tagging of each can be right."""
     for sentence in sentences:
-        if constraints and (fault := constraints.fault(sentence)):
+        fault = constraints.fault(sentence) if constraints else None
+        if fault and lines.skipped is None:
             raise lines.error(fault)
-        yield sentence
+        if fault and lines.skipped is not None:
+            lines.skipped.add(lines.error(fault))
+        yield Sentence([]) if fault else sentence
 
 
 class Hint:

@@ -14,7 +14,7 @@ import click
 from tagger.corpus import FORMATS, read_corpus
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, FileError, harmless
-from tagger.files import check_writable, open_output
+from tagger.files import Skipped, check_writable, open_output
 from tagger.sentence import Sentence
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 PATH = click.Path(allow_dash=True, readable=False)
 MODEL = "model.npz"
+SKIPPED = "tagger.skipped"
 LANGUAGES = ("english", "chinese")
 
 
@@ -85,7 +86,7 @@ def quiet_option(command: Decorated) -> Decorated:
 
 def corpus_options(command: Decorated) -> Decorated:
     """How to read a tagged corpus."""
-    for option in (column_option, encoding_option, input_format_option):
+    for option in (on_error_option, column_option, encoding_option, input_format_option):
         command = option(command)
     return command
 
@@ -100,6 +101,38 @@ def input_format_option(command: Decorated) -> Decorated:
 
 def encoding_option(command: Decorated) -> Decorated:
     return click.option("--encoding", default="utf-8", show_default=True, help="Of the input, e.g. gbk.")(command)
+
+
+def on_error_option(command: Decorated) -> Decorated:
+    """What readers do with faults is kept in the context of the command, where `skipped` finds it."""
+
+    def choose(context: click.Context, param: click.Parameter, value: str) -> None:
+        if value == "skip":
+            context.meta[SKIPPED] = found = Skipped()
+            context.call_on_close(lambda: tell_skipped(found))
+
+    return click.option(
+        "--on-error",
+        type=click.Choice(["stop", "skip"]),
+        default="stop",
+        show_default=True,
+        expose_value=False,
+        callback=choose,
+        help="Faulty lines: stop at the first, or leave them out and say how many.",
+    )(command)
+
+
+def skipped() -> Skipped | None:
+    """Where to note what is left out of the input; None if nothing may be."""
+    found: Skipped | None = click.get_current_context().meta.get(SKIPPED)
+    return found
+
+
+def tell_skipped(found: Skipped) -> None:
+    """Even to those who want to hear nothing else."""
+    if found.lines:
+        more = [f"  {fault}" for fault in found.faults] + ["  …"] * (found.count > len(found.faults))
+        say("\n".join([f"skipped {found.lines:,} line{'s' * (found.lines > 1)}:", *more]), quiet=False)
 
 
 def column_option(command: Decorated) -> Decorated:
@@ -162,7 +195,7 @@ def say_unmapped(tag_map: TagMap | None, quiet: bool) -> None:
 
 def read_tagged(path: str, input_format: str | None, encoding: str, column: str) -> list[Sentence]:
     """A corpus with at least one sentence."""
-    sentences = read_corpus(path, input_format, encoding, column)
+    sentences = read_corpus(path, input_format, encoding, column, skipped())
     if not sentences:
         raise CorpusError(f"{path}: no sentence in it; expected tagged sentences")
     return sentences

@@ -17,6 +17,7 @@ from tagger.cli.options import (
     input_format_option,
     quiet_option,
     say,
+    skipped,
 )
 from tagger.corpus import LOOK_AHEAD, read_sentences, recognise, render
 from tagger.errors import CorpusError
@@ -67,7 +68,7 @@ def command(
     files = {part: name_of(corpus, part, output_folder) for part in (REST, *shares)}
     for path in files.values():
         check_output(path, corpus)
-    lines = Lines(corpus, encoding)
+    lines = Lines(corpus, encoding, skipped())
     format = input_format or recognise(lines.head(LOOK_AHEAD))
     sentences = [s for s in read_sentences(lines, format, tagged=format not in WITH_LAYOUT) if len(s)]
     parts = partition(sentences, shares, seed)

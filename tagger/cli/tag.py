@@ -26,9 +26,11 @@ from tagger.cli.options import (
     jobs_option,
     map_option,
     model_option,
+    on_error_option,
     output_option,
     quiet_option,
     say_unmapped,
+    skipped,
     tag_map_of,
     tokenize_option,
 )
@@ -63,6 +65,7 @@ SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
 @input_format_option
 @click.option("--output-format", type=click.Choice(list(FORMATS)), help="How to write.  [default: as the input]")
 @encoding_option
+@on_error_option
 @tokenize_option
 @map_option
 @click.option("--nbest", type=click.IntRange(1), metavar="N", help="The N best taggings with their probabilities.")
@@ -117,12 +120,16 @@ def command(
     plain = not tokenize and (input_format or format_of(files[0])) == "slash"
     hint = Hint(model.lexicon_ if plain and not quiet else None)
     with open_output(output) as stream, progress(files, output, quiet) as advance:
-        todo = chain.from_iterable(named_blocks(Lines(path, encoding), read, hint) for path in files)
-        for text, tokens, fault in in_order(Rendering(annotator, write_as), todo, jobs or available_cores()):
+        left_out = skipped()
+        todo = chain.from_iterable(named_blocks(Lines(path, encoding, left_out), read, hint) for path in files)
+        rendering = Rendering(annotator, write_as, left_out is not None)
+        for text, tokens, faults in in_order(rendering, todo, jobs or available_cores()):
             stream.write(text)
             stream.flush()
-            if fault:
-                raise CorpusError(fault)
+            for fault in faults:
+                if left_out is None:
+                    raise CorpusError(fault)
+                left_out.add(CorpusError(fault))
             advance(tokens)
 
 
@@ -141,21 +148,25 @@ class Rendering:
 
     annotator: Annotator
     format: str
+    skip: bool  # what cannot be written becomes a blank line; else it ends the work
 
-    def __call__(self) -> Callable[[Named], tuple[bytes, int, str | None]]:
+    def __call__(self) -> Callable[[Named], tuple[bytes, int, list[str]]]:
         work, column = self.annotator.start(), self.annotator.model.column_
 
-        def answer(named: Named) -> tuple[bytes, int, str | None]:
-            """The text, how many tokens it has, and what could not be written after it."""
+        def answer(named: Named) -> tuple[bytes, int, list[str]]:
+            """The text, how many tokens it has, and what could not be written."""
             name, block = named
             done: list[bytes] = []
-            fault = None
-            try:
-                for sentence in work(block):
+            faults: list[str] = []
+            for sentence in work(block):
+                try:
                     done.append(render(sentence, self.format, column))
-            except CorpusError as error:
-                fault = f"{name}: {error}"
-            return b"".join(done), sum(map(len, block)), fault
+                except CorpusError as error:
+                    faults.append(f"{name}: {error}")
+                    if not self.skip:
+                        break
+                    done.append(b"\n")
+            return b"".join(done), sum(map(len, block)), faults
 
         return answer
 

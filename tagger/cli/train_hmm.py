@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tagger.cli.options import PATH, corpus_options, examples, quiet_option, read_tagged, say
+from tagger.cli.options import PATH, corpus_options, examples, quiet_option, read_tagged, say, skipped
 from tagger.cli.training import check_model_output, closing_line, doubts, output_model_option
 from tagger.constraints import read_lexicon
 from tagger.corpus import format_of, read_sentences
@@ -99,7 +99,7 @@ def command(
 
 
 def read_untagged(path: str, encoding: str) -> list[Sentence]:
-    return list(read_sentences(Lines(path, encoding), format_of(path), tagged=False))
+    return list(read_sentences(Lines(path, encoding, skipped()), format_of(path), tagged=False))
 
 
 def known_tags(sentences: list[Sentence]) -> set[str]:
