@@ -5,8 +5,8 @@
 
 atheris (libFuzzer) changes the input so that it reaches new branches of ours; `judges` decides what is a fault. A fault
 does not end the run: the first input of each kind is kept in the folder of findings, with its traceback, to become a
-test. A model's members are fuzzed one at a time and zipped anew with proper checksums: flipped bits in the archive itself
-are the business of `scripts/torture.py`, and would never get past them.
+test. A model's members are fuzzed one at a time and zipped anew with proper checksums: flipped bits in the archive
+itself are the business of `scripts/torture.py`, and would never get past them.
 """
 
 from __future__ import annotations

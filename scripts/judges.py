@@ -1,7 +1,7 @@
 """What must hold for any model file, corpus or template whatever: a clean refusal, or a result that makes sense.
 
-A judge answers `REFUSED` or `CORRECT`; everything else, an exception of another family, a warning, a message that is not
-one line or names no place, a result that is not what it says, is an `AssertionError` or the exception itself.
+A judge answers `REFUSED` or `CORRECT`; everything else, an exception of another family, a warning, a message that is
+not one line or names no place, a result that is not what it says, is an `AssertionError` or the exception itself.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A model's parts put their arrays in and take them out by name; nobody trusts what comes out of a file. What the file
 declares is checked first: how many members it has, how they are packed, how far all of them would unfold. Then `take`
 reads the little text that NumPy puts before an array, and refuses one of another kind, shape or size before any room is
-made for it; what is read must be finite. So a file costs at most memory in proportion to its size, and whatever is wrong
-with it becomes a `ModelError` that names file and array.
+made for it; what is read must be finite. So a file costs at most memory in proportion to its size, and whatever is
+wrong with it becomes a `ModelError` that names file and array.
 """
 
 from __future__ import annotations

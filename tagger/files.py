@@ -60,8 +60,8 @@ class Skipped:
 
 
 class Lines:
-    """The lines of one input, numbered, without their ends. With `skipped`, readers leave out what is faulty and note it
-    there."""
+    """The lines of one input, numbered, without their ends. With `skipped`, readers leave out what is faulty and note
+    it there."""
 
     def __init__(self, path: str | os.PathLike[str], encoding: str = "utf-8", skipped: Skipped | None = None) -> None:
         self.path = os.fspath(path)

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import click
 
+from tagger import memory
 from tagger.errors import TaggerError, harmless
 from tagger.signals import heeded
 from tagger.version import __version__
@@ -100,6 +101,7 @@ def run(args: list[str] | None) -> int:
             from click.shell_completion import shell_complete
 
             return shell_complete(group, {}, "tagger", Commands.completion_variable, asked)
+        memory.limit()
         with group.make_context("tagger", list(sys.argv[1:] if args is None else args)) as context:
             group.invoke(context)
         return 0
@@ -120,7 +122,7 @@ def run(args: list[str] | None) -> int:
     except OSError as error:
         return complain(error.strerror or str(error), 1)
     except MemoryError:
-        return complain("out of memory", 1)
+        return complain(f"out of memory: it may have {memory.gigabytes(memory.allowed() or 0)}", 1)
 
 
 def settle(status: int) -> int:

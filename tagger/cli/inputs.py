@@ -17,6 +17,7 @@ from tagger.sentence import Sentence
 from tagger.stream import blocks
 
 GLUED = re.compile(r"[\"'“‘(]*([^\W\d_]{2,}[,;:!?]|[^\W\d_]{4,}\.)[\"'”’)]*")  # world. and well, but not Inc. and etc.
+LONGEST = 1 << 20  # tokens of a sentence: more would eat the memory
 LOOKED_AT = 1000  # sentences looked at to see whether their marks are glued to the words
 
 Named = tuple[str, list[Sentence]]  # of which file, and sentences
@@ -57,6 +58,8 @@ def possible(sentences: Iterable[Sentence], lines: Lines, constraints: Constrain
     """The sentences, if some tagging of each can be right."""
     for sentence in sentences:
         fault = constraints.fault(sentence) if constraints else None
+        if len(sentence) > LONGEST:
+            fault = f"expected at most {LONGEST:,} tokens in a sentence, got {len(sentence):,}"
         if fault and lines.skipped is None:
             raise lines.error(fault)
         if fault and lines.skipped is not None:

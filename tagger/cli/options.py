@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
+from tagger import memory
 from tagger.corpus import FORMATS, read_corpus
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, FileError, harmless
@@ -133,6 +135,34 @@ def tell_skipped(found: Skipped) -> None:
     if found.lines:
         more = [f"  {fault}" for fault in found.faults] + ["  …"] * (found.count > len(found.faults))
         say("\n".join([f"skipped {found.lines:,} line{'s' * (found.lines > 1)}:", *more]), quiet=False)
+
+
+class Size(click.ParamType):
+    """Bytes, as in 500M or 2.5G."""
+
+    name = "size"
+    units: ClassVar[dict[str, int]] = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)([KMGT]?)B?", str(value).upper())
+        if not match or float(match[1]) == 0:
+            self.fail(f"expected a size such as 500M or 2.5G, got {value!r}.", param, ctx)
+        return int(float(match[1]) * self.units[match[2]])
+
+
+def max_memory_option(command: Decorated) -> Decorated:
+    def hold(context: click.Context, param: click.Parameter, value: int | None) -> None:
+        if value:
+            memory.limit(value)
+
+    return click.option(
+        "--max-memory",
+        type=Size(),
+        metavar="SIZE",
+        expose_value=False,
+        callback=hold,
+        help="Use no more, e.g. 4G.  [default: what is free]",
+    )(command)
 
 
 def column_option(command: Decorated) -> Decorated:

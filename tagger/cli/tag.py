@@ -25,6 +25,7 @@ from tagger.cli.options import (
     input_format_option,
     jobs_option,
     map_option,
+    max_memory_option,
     model_option,
     on_error_option,
     output_option,
@@ -74,6 +75,7 @@ SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
 @click.option("--keep-tags", is_flag=True, help="Tokens that come as word/TAG keep it; word/NN|VB is one of these.")
 @click.option("--lexicon", metavar="FILE", type=PATH, help="Lines word TAB TAG[ TAG…]: the tags words may have.")
 @jobs_option
+@max_memory_option
 @quiet_option
 def command(
     files: tuple[str, ...],

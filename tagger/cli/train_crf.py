@@ -17,6 +17,7 @@ from tagger.cli.options import (
     examples,
     features_option,
     given,
+    max_memory_option,
     quiet_option,
     read_tagged,
     say,
@@ -88,6 +89,7 @@ from tagger.store import load_classes, load_model, save_model
 @click.option("--checkpoint", metavar="FILE", help="Save what was reached here.  [default: OUTPUT.checkpoint]")
 @click.option("--checkpoint-every", type=click.IntRange(1), default=10, show_default=True, help="Iterations.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint of an interrupted training.")
+@max_memory_option
 @quiet_option
 def command(
     corpus: str,
@@ -130,7 +132,7 @@ def command(
         model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old, classes=table)
     save_model(model, output)
     saved.remove()
-    for doubt in doubts(model):
+    for doubt in doubts(model, sentences):
         say(doubt, quiet)
     say(course(model.summary_), quiet)
     say(closing_line(model, output, time.perf_counter() - begin, model.summary_.get("dev_accuracy")), quiet)

@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -18,8 +18,11 @@ from tagger.cli.options import MODEL, Decorated, check_output
 from tagger.errors import FileError
 from tagger.files import reason
 from tagger.model import Tagger
+from tagger.sentence import Sentence
 from tagger.signals import heeded
 from tagger.trainer import Progress, Watch
+
+LONG = 5000  # tokens of a sentence that is hardly one
 
 
 def output_model_option(command: Decorated) -> Decorated:
@@ -126,9 +129,12 @@ def course(summary: dict[str, Any]) -> str:
     )
 
 
-def doubts(model: Tagger) -> list[str]:
+def doubts(model: Tagger, sentences: Sequence[Sentence]) -> list[str]:
     """What a user should know of a corpus that teaches little."""
     found = []
+    longest = max(map(len, sentences))
+    if longest > LONG:
+        found.append(f"a sentence of the corpus has {longest:,} tokens: expected a sentence per line")
     if len(model.classes_) == 1:
         found.append(f"the corpus has one tag only: every word will be tagged {model.classes_[0]}")
     if model.summary_["sentences"] == 1:
