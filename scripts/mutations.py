@@ -27,11 +27,11 @@ NASTY_STRINGS = [
 NASTY_VALUES: list[Any] = [None, True, [], {}, [[]], {"a": {}}, ["a"] * 5000, *NASTY_NUMBERS, *NASTY_STRINGS]
 NASTY_TEXTS = [
     "\x00", "\x1b]0;owned\x07", "\x1b[2J", "\x7f", "\x85", "\u2028", "\u2029", "\u202e", "\u2066", "\u200b", "\u200d",
-    "\ufeff", "\ufffe", "\U0010ffff", "\u3000", "\u00a0", "\r", "\r\n", "\n\n", "\t", "\t\t", " ", "/", "//", "///", "a/",
-    "/B", "?/?", "<before>", "<after>", "#", "# text = x", "[", "]nt", "19980101-01-001-001/m", "1-2\t_\t_\t_\t_\t_\t_\t_\t_\t_",
-    "1.1\tx\t_\t_\t_\t_\t_\t_\t_\t_", "\\ud800", '"\\udc00"', "{", "}", '{"words": ["a"], "tags": [3]}', "[" * 3000,
-    "1e999", "NaN", "-1", "0", "ß" * 300, "e\u0301" * 200, "é", "中", "\U0001f468\u200d\U0001f469",
-    "<script>alert(1)</script>",
+    "\ufeff", "\ufffe", "\U0010ffff", "\u3000", "\u00a0", "\r", "\r\n", "\n\n", "\t", "\t\t", " ", "/", "//", "///",
+    "a/", "/B", "?/?", "<before>", "<after>", "#", "# text = x", "[", "]nt", "19980101-01-001-001/m",
+    "1-2\t_\t_\t_\t_\t_\t_\t_\t_\t_", "1.1\tx\t_\t_\t_\t_\t_\t_\t_\t_", "\\ud800", '"\\udc00"', "{", "}",
+    '{"words": ["a"], "tags": [3]}', "[" * 3000, "1e999", "NaN", "-1", "0", "ß" * 300, "e\u0301" * 200, "é", "中",
+    "\U0001f468\u200d\U0001f469", "<script>alert(1)</script>",
 ]  # fmt: skip
 NASTY_BYTES = [
     b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc0\x80", b"\xff\xfe", b"\x1f\x8b", b"PK", b"\x00" * 9,

@@ -4,8 +4,9 @@
     python scripts/torture.py --share 0.01       # a hundredth of it
     python scripts/torture.py models --seed 7    # one part, other mutations
 
-Every trial has a seed, which is printed with a failure, and judges that know nothing of how the program works: a refusal
-is one line that names the file, and a result has been looked at. Failures must be zero; else the exit code is 1.
+Every trial has a seed, which is printed with a failure, and judges that know nothing of how the program works: a
+refusal is one line that names the file, and a result has been looked at. Failures must be zero; else the exit code is
+1.
 """
 
 from __future__ import annotations
