@@ -126,7 +126,7 @@ def on_error_option(command: Decorated) -> Decorated:
 
 def skipped() -> Skipped | None:
     """Where to note what is left out of the input; None if nothing may be."""
-    found: Skipped | None = click.get_current_context().meta.get(SKIPPED)
+    found: Skipped | None = context.meta.get(SKIPPED) if (context := click.get_current_context(silent=True)) else None
     return found
 
 
