@@ -257,6 +257,7 @@ def give_name(stream: IO[bytes], path: Path) -> None:
         with path.open("xb") as named:
             shutil.copyfileobj(stream, named)
             named.flush()
+            os.fchmod(named.fileno(), os.fstat(descriptor).st_mode & 0o7777)
             os.fsync(named.fileno())
 
 

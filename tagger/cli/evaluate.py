@@ -19,6 +19,7 @@ from tagger.cli.options import (
     input_format_option,
     map_option,
     model_option,
+    on_error_option,
     output_option,
     quiet_option,
     read_tagged,
@@ -59,6 +60,7 @@ Tags = list[list[str]]
 @click.option("--report", metavar="FILE", type=PATH, help="Also write a page for a browser: pictures, errors and why.")
 @input_format_option
 @encoding_option
+@on_error_option
 @click.option("--column", type=click.Choice(list(COLUMNS)), help="Of CoNLL-U.  [default: the model's, else upos]")
 @map_option
 @click.option("--json", "as_program", is_flag=True, help="For programs: rates are fractions, undefined is null.")

@@ -15,6 +15,7 @@ from tagger.cli.options import (
     encoding_option,
     examples,
     input_format_option,
+    on_error_option,
     quiet_option,
     say,
     skipped,
@@ -45,6 +46,7 @@ SHARE = Finite(0, 1, max_open=True)
 )
 @input_format_option
 @encoding_option
+@on_error_option
 @quiet_option
 def command(
     corpus: str,

@@ -124,9 +124,8 @@ def advance(bar: Any, progress: Progress) -> None:
 def course(summary: dict[str, Any]) -> str:
     """How a training went, in a line."""
     best = f", best on the dev set in iteration {summary['best_iteration']}" if "best_iteration" in summary else ""
-    return (
-        f"{summary['iterations']} iterations{best}, loss {summary['loss']:,.1f}; stopped because {summary['stopped']}"
-    )
+    loss = max(0.0, summary["loss"])  # of what is learned by heart, rounding may leave less than nothing
+    return f"{summary['iterations']} iterations{best}, loss {loss:,.1f}; stopped because {summary['stopped']}"
 
 
 def doubts(model: Tagger, sentences: Sequence[Sentence]) -> list[str]:
@@ -137,6 +136,8 @@ def doubts(model: Tagger, sentences: Sequence[Sentence]) -> list[str]:
         found.append(f"a sentence of the corpus has {longest:,} tokens: expected a sentence per line")
     if len(model.classes_) == 1:
         found.append(f"the corpus has one tag only: every word will be tagged {model.classes_[0]}")
+    if model.get_params().get("l2") == model.get_params().get("l1") == 0 and model.summary_["loss"] < 1:
+        found.append("the corpus is learned by heart, and with --l2 0 nothing holds the weights back; try --l2 0.25")
     if model.summary_["sentences"] == 1:
         found.append("the corpus has one sentence only: expected a sentence per line")
     return [f"warning: {doubt}" for doubt in found]
