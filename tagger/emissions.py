@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tagger.buckets import Keys
 from tagger.cache import WordCache
 from tagger.features import Features, token_keys, word_keys
 from tagger.pack import Pack
@@ -33,6 +34,7 @@ class Emissions:
         }
         self.several = [t for t, template in enumerate(features.templates) if template.offset is None]
         self.paired = {part.function for t in self.several for part in features.templates[t].parts}
+        self.indexes: dict[int, Keys] = {}  # of templates, for quick answers to many questions
         self.cache = WordCache(self.score)
         self.tables: dict[int, np.ndarray] = {}  # for a template of several words: (features + 1, K), the last row zero
 
@@ -49,20 +51,29 @@ class Emissions:
 
     def add_several(self, E: np.ndarray, windows: Windows, values: dict[str, np.ndarray]) -> None:
         """What the features of several words add to the emissions (N, K)."""
-        features, rest = self.features, {}
+        features, flat = self.features, E.reshape(-1)
         for t in self.several:
             keys, size = token_keys(features.templates[t], values, windows, features.radix), len(features.keys[t])
+            ids = self.ids(t, keys)
             if size * self.K > TABLE_CELLS or (size > len(E) and t not in self.tables):
-                rest[t] = keys
+                there = np.flatnonzero(ids >= 0)
+                params, widths = features.rows.entries(ids[there])
+                flat[np.repeat(there * self.K, widths) + features.rows.tags[params]] += self.weights[params]
                 continue
             if t not in self.tables:
                 self.tables[t] = np.append(
                     self.sums([t], [features.keys[t]]), np.zeros((1, self.K), np.float32), axis=0
                 )
-            ids = features.ids(t, keys)
             E += np.take(self.tables[t], np.where(ids < 0, size, ids - features.bases[t]), axis=0)
-        if rest:
-            E += self.sums(list(rest), list(rest.values()))
+
+    def ids(self, t: int, keys: np.ndarray) -> np.ndarray:
+        """The features with these keys of template t, -1 where there is none."""
+        own = self.features.keys[t]
+        if t not in self.indexes and len(own) > len(keys):  # few questions are not worth an index
+            return self.features.ids(t, keys)
+        index = self.indexes[t] = self.indexes.get(t) or Keys(own)
+        found = index.find(keys)
+        return np.where(found < 0, -1, self.features.bases[t] + found)
 
     def score(self, words: Sequence[str]) -> dict[str, np.ndarray]:
         """For the two marks, then the words: the value of each function, and for each offset a row of scores (K,)."""
@@ -77,7 +88,7 @@ class Emissions:
     def sums(self, templates: list[int], keys: list[np.ndarray]) -> np.ndarray:
         """(rows, K) the weights of the features with these keys (rows,), added up."""
         rows = len(keys[0])
-        ids = np.concatenate([self.features.ids(t, key) for t, key in zip(templates, keys, strict=True)])
+        ids = np.concatenate([self.ids(t, key) for t, key in zip(templates, keys, strict=True)])
         there = np.flatnonzero(ids >= 0)
         params, widths = self.features.rows.entries(ids[there])
         columns = self.parts.columns

@@ -123,8 +123,9 @@ class HMMTagger(Tagger):
         K = len(self.classes_)
         need = 60 * (K + 1) ** 2 + 400 * len(tags)  # rows of trigrams, tokens
         memory.check(need, f"an HMM of {K:,} tags", "the rows of trigrams grow with their square; map some tags to one")
-        lengths = np.array([len(sentence) for sentence in sentences])
-        windows = Windows.of([sentence.words for sentence in sentences], margin=0)
+        written = [sentence.words for sentence in sentences]
+        lengths = np.array(list(map(len, written)))
+        windows = Windows.of(written, margin=0)
         told = tags != OPEN
         ids = windows.at(0)
         self.lexicon_ = Lexicon.of(windows.words, ids[told], tags[told], K)

@@ -15,6 +15,7 @@ from itertools import chain, count
 import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
+from tagger.buckets import Buckets
 from tagger.pieces import ByteStrings, Pieces
 from tagger.rows import adds_up, ranges
 
@@ -53,6 +54,10 @@ class StringTable:
         """(strings,) ascending"""
         return self.written.hashes()
 
+    @cached_property
+    def buckets(self) -> Buckets:
+        return Buckets(self.hashes)
+
     @classmethod
     def build(cls, strings: Sequence[str] | Pieces) -> tuple[StringTable, np.ndarray]:
         """The table of distinct strings, and the id of each of them."""
@@ -84,7 +89,7 @@ class StringTable:
         written = pieces.encoded()
         keys = written.hashes()
         found = np.full(len(pieces), -1)
-        place = np.searchsorted(self.hashes, keys)
+        place = self.buckets.find(keys)
         open_ = np.flatnonzero(pieces.there)  # not yet decided; more than one round only where hashes collide
         while open_.size:
             open_ = open_[place[open_] < len(self)]

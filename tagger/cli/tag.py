@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -14,7 +13,7 @@ import click
 
 from tagger.annotate import Annotator
 from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.inputs import Hint, Named, check_inputs, named_blocks, sentences_of
+from tagger.cli.inputs import Hint, Named, PlainLines, Sentences, check_inputs, named_blocks
 from tagger.cli.options import (
     PATH,
     Finite,
@@ -38,8 +37,11 @@ from tagger.cli.options import (
 from tagger.constraints import Constraints, read_lexicon
 from tagger.cores import available_cores
 from tagger.corpus import FORMATS, format_of, render
+from tagger.corpus.slash import tokens as slash_tokens
 from tagger.errors import CorpusError
 from tagger.files import Lines, open_output
+from tagger.plain import PlainTagging, writable
+from tagger.sentence import Sentence
 from tagger.store import load_model
 from tagger.workers import in_order
 
@@ -118,14 +120,16 @@ def command(
         raise click.UsageError("--nbest does not go with a --map that joins tags: taggings would look alike.")
     say_unmapped(tag_map, quiet)
     annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0, names)
-    read = partial(sentences_of, tokenize=tokenize, format=input_format, column=model.column_, constraints=constraints)
-    plain = not tokenize and (input_format or format_of(files[0])) == "slash"
-    hint = Hint(model.lexicon_ if plain and not quiet else None)
+    lines_in = not tokenize and all((input_format or format_of(path)) == "slash" for path in files)
+    reader: PlainLines | Sentences = Sentences(tokenize, input_format, model.column_, constraints)
+    left_out = skipped()
+    tagging: PlainRendering | Rendering = Rendering(annotator, write_as, left_out is not None)
+    if lines_in and write_as == "slash" and annotator.only_tags and writable(names or model.classes_):
+        reader, tagging = PlainLines(), PlainRendering(annotator, left_out is not None)
+    hint = Hint(model.lexicon_ if lines_in and not quiet else None)
     with open_output(output) as stream, progress(files, output, quiet) as advance:
-        left_out = skipped()
-        todo = chain.from_iterable(named_blocks(Lines(path, encoding, left_out), read, hint) for path in files)
-        rendering = Rendering(annotator, write_as, left_out is not None)
-        for text, tokens, faults in in_order(rendering, todo, jobs or available_cores()):
+        todo = chain.from_iterable(named_blocks(Lines(path, encoding, left_out), reader, hint) for path in files)
+        for text, tokens, faults in in_order(tagging, todo, jobs or available_cores()):
             stream.write(text)
             stream.flush()
             for fault in faults:
@@ -144,6 +148,9 @@ def check_wishes(format: str, nbest: int | None, probabilities: bool, min_probab
         raise click.UsageError(f"{format} has no place for several taggings: use --output-format slash or jsonl.")
 
 
+Answer = tuple[bytes, int, list[str]]  # text, how many tokens it has, and what could not be written
+
+
 @dataclass(frozen=True)
 class Rendering:
     """Starts what turns a block of sentences into the bytes of the output; it travels to other processes."""
@@ -152,11 +159,10 @@ class Rendering:
     format: str
     skip: bool  # what cannot be written becomes a blank line; else it ends the work
 
-    def __call__(self) -> Callable[[Named], tuple[bytes, int, list[str]]]:
+    def __call__(self) -> Callable[[Named], Answer]:
         work, column = self.annotator.start(), self.annotator.model.column_
 
-        def answer(named: Named) -> tuple[bytes, int, list[str]]:
-            """The text, how many tokens it has, and what could not be written."""
+        def answer(named: Named) -> Answer:
             name, block = named
             done: list[bytes] = []
             faults: list[str] = []
@@ -169,6 +175,29 @@ class Rendering:
                         break
                     done.append(b"\n")
             return b"".join(done), sum(map(len, block)), faults
+
+        return answer
+
+
+@dataclass(frozen=True)
+class PlainRendering:
+    """The same for a block of lines, where nothing but tags is wanted."""
+
+    annotator: Annotator
+    skip: bool
+
+    def __call__(self) -> Callable[[Named], Answer]:
+        model, names = self.annotator.model, self.annotator.names
+        work = PlainTagging(model, names or model.classes_).start()
+        carefully = Rendering(self.annotator, "slash", self.skip)
+
+        def answer(named: Named) -> Answer:
+            name, lines = named
+            text, tokens = work(lines)
+            try:
+                return text.encode(), tokens, []
+            except UnicodeEncodeError:  # half a character: everything before it can be written
+                return carefully()((name, [Sentence(words) for words in map(slash_tokens, lines)]))
 
         return answer
 
