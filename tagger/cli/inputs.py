@@ -128,5 +128,8 @@ class Hint:
                 strange = [word for word in glued if not self.lexicon.known([word])[0]]
                 if strange:
                     self.left = 0
-                    say(f"hint: {quote(strange[0])} looks like a word and a mark; --tokenize sets them apart", quiet=False)
+                    say(
+                        f"hint: {quote(strange[0])} looks like a word and a mark; --tokenize sets them apart",
+                        quiet=False,
+                    )
             yield item
