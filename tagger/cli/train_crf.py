@@ -30,6 +30,7 @@ from tagger.cli.training import (
     output_model_option,
     watching,
 )
+from tagger.cli.tuning import Tuning
 from tagger.crf import CRFTagger
 from tagger.errors import TrainingError
 from tagger.sentence import Sentence
@@ -43,6 +44,7 @@ from tagger.store import load_classes, load_model, save_model
         "tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz",
         "tagger train-crf train.txt --features my-template.txt --l2 0.5",
         "tagger train-crf train.txt --unlabeled raw.txt.gz",
+        "tagger train-crf train.txt --tune --dev dev.txt",
         "tagger train-crf train.txt --resume",
         "tagger train-crf medical.txt --init english.npz -o medical.npz",
     ),
@@ -51,6 +53,9 @@ from tagger.store import load_classes, load_model, save_model
 @output_model_option
 @corpus_options
 @click.option("--dev", metavar="FILE", type=PATH, help="A tagged corpus: its best model is kept.")
+@click.option(
+    "--tune", is_flag=True, help="Search --l2, --l1 and --min-count: by --dev, or by cross-validation; then train."
+)
 @click.option("--patience", type=click.IntRange(1), default=10, show_default=True, help="Scorings without a gain.")
 @features_option
 @click.option(
@@ -96,6 +101,7 @@ def command(
     encoding: str,
     column: str,
     dev: str | None,
+    tune: bool,
     log: str | None,
     checkpoint: str | None,
     checkpoint_every: int,
@@ -109,11 +115,11 @@ def command(
     """Learn a conditional random field from a tagged corpus.
 
     CORPUS may be - for standard input. The closing line names the model and the command to try next. Ctrl-C saves the
-    best model so far.
+    best model so far. --tune begins its search with the settings given; interrupted, it saves the best that was tried
+    on --dev, while cross-validation has no model to save and only tells the best settings.
     """
     begin = time.perf_counter()
-    if given("patience") and not dev:
-        raise click.UsageError("--patience counts scorings of --dev: name a dev set.")
+    check_combination(dev, tune, resume, settings["partial"])
     check_sources(init, unlabeled, classes)
     checkpoint = checkpoint or f"{output}.checkpoint"
     check_model_output(output, corpus, dev, classes, *unlabeled)
@@ -125,15 +131,30 @@ def command(
     table = load_classes(classes) if classes else learned(unlabeled, encoding, quiet, sentences) if unlabeled else None
     model = CRFTagger(**settings)
     model.column_ = column
-    with Stop() as stop, watching(model.max_iterations, log, quiet, stop) as watch:
-        saved = Checkpoint(checkpoint, checkpoint_every, resume)
-        model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old, classes=table)
+    with Stop() as stop:
+        tuning = Tuning(model, sentences, dev_sentences, old, table, quiet, stop) if tune else None
+        if tuning is None or tuning.finds():
+            with watching(model.max_iterations, log, quiet, stop) as watch:
+                saved = Checkpoint(checkpoint, checkpoint_every, resume)
+                model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old, classes=table)
+        if tuning:
+            model = tuning.concluded(model)
     save_model(model, output)
     for doubt in doubts(model):
         say(doubt, quiet)
     say(course(model.summary_), quiet)
     say(closing_line(model, output, time.perf_counter() - begin, model.summary_.get("dev_accuracy")), quiet)
     stop.leave()
+
+
+def check_combination(dev: str | None, tune: bool, resume: bool, partial: bool) -> None:
+    """Options that make no sense together."""
+    if given("patience") and not dev:
+        raise click.UsageError("--patience counts scorings of --dev: name a dev set.")
+    if tune and resume:
+        raise click.UsageError("--resume goes on with one training: give the settings that --tune found, without it.")
+    if tune and partial and not dev:
+        raise click.UsageError("--tune with --partial needs --dev: a partly tagged corpus cannot judge itself.")
 
 
 def check_sources(init: str | None, unlabeled: tuple[str, ...], classes: str | None) -> None:
