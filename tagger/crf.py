@@ -26,7 +26,7 @@ from tagger.features import Features, learn_features
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
-from tagger.model import Scorer, Section, Tagger, Terms, Words, tag_numbers, tagged, training_sentences
+from tagger.model import Following, Scorer, Section, Tagger, Terms, Words, tag_numbers, tagged, training_sentences
 from tagger.overlap import marks
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, among, read_choices
@@ -288,6 +288,12 @@ class CRFTagger(Tagger):
     def story(self) -> list[Section]:
         own = crf_story(self.classes_, self.parts_.names, self.features_, self.weights_, self.transitions_, self.start_)
         return [*super().story(), *own]
+
+    def following(self) -> Following:
+        K = len(self.classes_)
+        values = np.zeros((K + 1, K + 1))
+        values[:K, :K], values[K, :K], values[:K, K] = self.transitions_, self.start_, self.end_
+        return Following("weight", values)
 
     def anatomy(self, words: Words) -> Terms:
         present, rows, names = self.features_.present(words), self.features_.rows, self.classes_

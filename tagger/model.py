@@ -39,6 +39,14 @@ class Section:
     head: list[str] | None = None
 
 
+@dataclass(frozen=True)
+class Following:
+    """What a model thinks of each tag after each other."""
+
+    unit: str  # of the numbers: weight or probability
+    values: np.ndarray  # (K + 1, K + 1) [previous, next]; last the sentence's beginning (row) and its end (column)
+
+
 def number(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
@@ -80,8 +88,7 @@ class Tagger(ABC):
         """What a person may want to know of the learned: titles and rows of text, as `tagger inspect` prints them."""
         settings = Section("settings", [[name, str(value)] for name, value in self.stored_settings().items()])
         summary = Section("training", [[name, number(value)] for name, value in self.summary_.items()])
-        rows = self.lexicon_.rows
-        counts = np.bincount(rows.tags, weights=self.lexicon_.counts, minlength=len(self.classes_))
+        rows, counts = self.lexicon_.rows, self.tag_counts()
         words = np.bincount(rows.tags, minlength=len(self.classes_))
         order = np.argsort(-counts, kind="stable").tolist()
         tags = [[self.classes_[k], number(int(counts[k])), number(int(words[k]))] for k in order]
@@ -92,6 +99,15 @@ class Tagger(ABC):
             ["ambiguous words", number(int((rows.widths > 1).sum()))],
         ]
         return [Section("model", sizes), settings, summary, Section("tags", tags, ["tag", "tokens", "words"])]
+
+    def tag_counts(self) -> np.ndarray:
+        """(K,) how often each tag was seen in training."""
+        lexicon = self.lexicon_
+        return np.bincount(lexicon.rows.tags, weights=lexicon.counts, minlength=len(self.classes_))
+
+    def following(self) -> Following | None:
+        """For the heat map of `tagger inspect`; None if the model has no such numbers."""
+        return None
 
     def describe(self) -> dict[str, Any]:
         """What else of the learned the model file tells in words."""

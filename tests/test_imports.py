@@ -10,7 +10,7 @@ HEAVY = {
     "threadpoolctl": {"crf", "hmm", "clustering", "rehearsal"},
     "tqdm": {"cli.bars"},
     "jieba": {"chinese"},
-    "jinja2": {"evaluation_page"},
+    "jinja2": {"pages"},
 }
 TERMINAL = {"click", "tqdm"}  # known below `cli` to nobody
 

@@ -13,9 +13,10 @@ import pytest
 from browser import chromium, installed
 
 from tagger import CRFTagger, HMMTagger, Sentence, evaluate, figures, read_corpus, save_model, write_corpus
-from tagger.evaluation_page import LISTED, Judged, evaluation_page, page_template, shades
+from tagger.evaluation_page import LISTED, Judged, evaluation_page, shades
 from tagger.explain import explain
 from tagger.mistakes import fair_shares, mistakes
+from tagger.pages import page_template
 from tagger.svg import accuracy_bars, compact
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -169,7 +170,9 @@ class Parsed(HTMLParser):
 def page_of(gold, guesses, model=None):
     found = evaluate(gold, guesses, model.lexicon_ if model else None)
     lexicon, names = (model.lexicon_, model.classes_) if model else (None, [])
-    return evaluation_page(page_template(), Judged("<title>", gold, guesses, found, model, lexicon, names, None, []))
+    return evaluation_page(
+        page_template("evaluation.html"), Judged("<title>", gold, guesses, found, model, lexicon, names, None, [])
+    )
 
 
 def test_words_and_tags_are_never_markup_nor_script():

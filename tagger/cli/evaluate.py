@@ -20,8 +20,10 @@ from tagger.cli.options import (
     map_option,
     model_option,
     output_option,
+    page_for,
     quiet_option,
     read_tagged,
+    report_option,
     say,
     say_unmapped,
     tag_map_of,
@@ -29,7 +31,7 @@ from tagger.cli.options import (
 )
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, quote
-from tagger.evaluation_page import Judged, evaluation_page, page_template
+from tagger.evaluation_page import Judged, evaluation_page
 from tagger.metrics import compare, evaluate
 from tagger.model import Tagger
 from tagger.overlap import overlap
@@ -56,7 +58,7 @@ Tags = list[list[str]]
 @model_option
 @click.option("--predictions", metavar="FILE", type=PATH, help="Judge these tags instead of a model's.")
 @click.option("--compare", "others", metavar="MODEL", multiple=True, help="Is the model better than this one?")
-@click.option("--report", metavar="FILE", type=PATH, help="Also write a page for a browser: pictures, errors and why.")
+@report_option
 @input_format_option
 @encoding_option
 @click.option("--column", type=click.Choice(list(COLUMNS)), help="Of CoNLL-U.  [default: the model's, else upos]")
@@ -85,11 +87,7 @@ def command(
     either.
     """
     check_output(output, gold, predictions, model_path, map_path, *others)
-    if report == "-":
-        raise click.UsageError("--report: expected the name of a file, got '-'.")
-    if report:
-        check_output(report, gold, predictions, model_path, map_path, output, *others)
-    template = page_template() if report else None
+    template = page_for(report, "evaluation.html", gold, predictions, model_path, map_path, output, *others)
     tag_map = tag_map_of(map_path)
     model = load_model(model_path) if not predictions or given("model_path") else None
     rival_models = {path: load_model(path) for path in others}

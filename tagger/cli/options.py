@@ -78,6 +78,11 @@ def jobs_option(command: Decorated) -> Decorated:
     return click.option("--jobs", type=click.IntRange(0), default=0, help=help)(command)
 
 
+def report_option(command: Decorated) -> Decorated:
+    help = "Also write a page for a browser."
+    return click.option("--report", metavar="FILE", type=PATH, help=help)(command)
+
+
 def quiet_option(command: Decorated) -> Decorated:
     return click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")(command)
 
@@ -172,6 +177,19 @@ def check_output(output: str, *inputs: str | None) -> None:
     check_writable(output)
     if any(path and path != "-" and os.path.realpath(path) == os.path.realpath(output) for path in inputs):
         raise FileError(f"cannot write {output}: it is an input or another output of the same command")
+
+
+def page_for(report: str | None, name: str, *others: str | None) -> Any:
+    """The template of the page that `--report` asks for, after a look at whether the page can be made and written;
+    `others` are all other files of the command."""
+    if report is None:
+        return None
+    from tagger.pages import page_template
+
+    if report == "-":
+        raise click.UsageError("--report: expected the name of a file, got '-'.")
+    check_output(report, *others)
+    return page_template(name)
 
 
 def write_text(path: str, text: str) -> None:
