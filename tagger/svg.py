@@ -29,10 +29,11 @@ class Scale:
 
     @classmethod
     def around(cls, low: float, high: float) -> Scale:
-        """Whole percents that enclose both; as few lines as six, if not fewer."""
+        """Whole percents that enclose both, six of them or fewer."""
         step = next(step for step in (1, 2, 5, 10, 20) if 100 * (high - low) <= 4 * step or step == 20)
-        first, last = math.floor(100 * low / step), max(math.ceil(100 * high / step), math.floor(100 * low / step) + 1)
-        return cls([step * i / 100 for i in range(first, last + 1)])
+        first = math.floor(100 * low / step)
+        last = min(max(math.ceil(100 * high / step), first + 1), 100 // step)
+        return cls([step * i / 100 for i in range(min(first, last - 1), last + 1)])
 
     def up(self, share: float) -> float:
         low, high = self.marks[0], self.marks[-1]

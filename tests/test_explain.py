@@ -111,6 +111,31 @@ def test_a_single_tag_has_no_runner_up():
     assert token.runner_up is None and token.reasons == [] and token.probability == pytest.approx(1)
 
 
+def test_of_tags_with_probability_zero_the_one_that_scores_highest_is_the_runner_up():
+    """An HMM considers frequent words with the tags they were seen with, and no others."""
+    model = HMMTagger().fit(read_corpus(DATA / "english-train.txt"))
+    sentences = [sentence.words for sentence in read_corpus(DATA / "english-test.txt")[:2]]
+    found = 0
+    for words, tokens in zip(sentences, explain(model, sentences), strict=True):
+        path = [token.tag for token in tokens]
+        for t, token in enumerate(tokens):
+            if token.runner_up_probability == 0:
+                found += 1
+                scores = {tag: score(model, words, [*path[:t], tag, *path[t + 1 :]]) for tag in model.classes_}
+                best = scores.pop(token.tag)
+                assert scores[token.runner_up] == pytest.approx(max(scores.values()))
+                assert token.difference == pytest.approx(best - scores[token.runner_up], abs=1e-6)
+    assert found > 2
+
+
+def test_where_every_other_tag_is_impossible_there_is_no_runner_up(tmp_path):
+    model = HMMTagger().fit([Sentence(["a", "b", "c"], ["X", "Y", "X"])] * 3, lexicon={"blick": ["Y"]})
+    token = explain(model, [["a", "blick", "c"]])[0][1]
+    assert (token.tag, token.runner_up, token.difference, token.reasons) == ("Y", None, 0, [])
+    save_model(model, tmp_path / "model.npz")
+    assert "blick/Y  1.000, no other tag is possible\n" in run(tmp_path, text="a blick c\n").stdout
+
+
 def test_features_have_the_same_text_from_their_numbers_as_from_the_words():
     model, sentences = random_model("crf", 0)
     for words in sentences:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import chromium, installed
+from browser import luminance, opened
 
 from tagger import CRFTagger, HMMTagger, Sentence, evaluate, figures, read_corpus, save_model, write_corpus
 from tagger.evaluation_page import LISTED, Judged, evaluation_page, shades
@@ -298,31 +298,12 @@ def test_without_jinja_there_is_a_hint_and_nothing_else(folder):
 # The page in a browser
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    pytest.importorskip("selenium")
-    if not all(installed()):
-        pytest.skip("no Chromium with its chromedriver on PATH: the report is not tried in a browser")
-    with chromium(tmp_path_factory.mktemp("profile"), width=390, height=800) as browser:
-        yield browser
-
-
 def visible(browser):
     """(gold, guess, word) of the errors that can be seen."""
     return browser.execute_script(
         "return [...document.querySelectorAll('#list > li')].filter(item => item.offsetHeight).map(item =>"
         " [...item.querySelectorAll('b, mark')].map(part => part.textContent))"
     )
-
-
-def opened(browser, path):
-    browser.get_log("performance")
-    browser.get(path.as_uri())
-    assert browser.get_log("browser") == []
-    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
-    assert {url for url in asked if not url.startswith("data:")} == {path.as_uri()}
-    return browser
 
 
 def test_the_page_works_in_a_browser(folder, browser):
@@ -395,13 +376,6 @@ def test_dark_mode_is_dark_and_both_can_be_read(folder, browser):
         for paper, ink in colours:
             low, high = sorted([luminance(paper), luminance(ink)])
             assert (high + 0.05) / (low + 0.05) >= 4.5, (scheme, paper, ink)  # WCAG 2.1, 1.4.3
-
-
-def luminance(colour):
-    """Relative luminance as WCAG 2.1 defines it."""
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def test_hostile_words_do_nothing_in_a_browser(browser, tmp_path):
