@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -48,7 +49,19 @@ class Following:
 
 
 def number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
+def parts_section(arrays: Arrays) -> Section:
+    """What takes how much room; arrays that belong together, as their names tell, in one row."""
+    numbers: Counter[str] = Counter()
+    room: Counter[str] = Counter()
+    for name, array in arrays.items():
+        part = name.split(".")[0]
+        numbers[part] += array.size
+        room[part] += array.nbytes
+    rows = [[part, number(numbers[part]), f"{size / 1e3:,.1f}"] for part, size in room.most_common()]
+    return Section("parts of the file", rows, ["part", "numbers", "kB unpacked"])
 
 
 class Tagger(ABC):
@@ -98,7 +111,13 @@ class Tagger(ABC):
             ["words", number(len(self.lexicon_.words))],
             ["ambiguous words", number(int((rows.widths > 1).sum()))],
         ]
-        return [Section("model", sizes), settings, summary, Section("tags", tags, ["tag", "tokens", "words"])]
+        return [
+            Section("model", sizes),
+            settings,
+            summary,
+            Section("tags", tags, ["tag", "tokens", "words"]),
+            parts_section(self.arrays()),
+        ]
 
     def tag_counts(self) -> np.ndarray:
         """(K,) how often each tag was seen in training."""

@@ -94,6 +94,9 @@ def test_the_better_one_is_named_first():
 def test_sentences_of_the_training_corpus_are_noticed(folder):
     done = run(folder, DATA / "english-train.txt")
     assert done.returncode == 0 and "sentences of" in done.stderr and "were in the training corpus" in done.stderr
+    save_model(HMMTagger().fit(read_corpus(TEST)), folder / "cheat.npz")
+    cheated = run(folder, TEST, "--compare", "cheat.npz").stderr
+    assert cheated.count("\n") == 1 and "were in the training corpus of cheat.npz" in cheated
     assert figures(folder, TEST)["training_overlap"] == 0 and run(folder, TEST).stderr == ""
 
 

@@ -151,6 +151,8 @@ def test_inspect_tells_programs_what_it_tells_people(folder, kind):
     found = json.loads(subprocess.run([*command, "--json"], cwd=folder, capture_output=True, timeout=60).stdout)
     assert told.returncode == 0 and {f"# {title}" for title in found} <= set(told.stdout.splitlines())
     assert found["tags"]["rows"][0][0] in told.stdout
+    parts = {row[0]: row[2] for row in found["parts of the file"]["rows"]}
+    assert {"words", "lexicon"} <= parts.keys() and float(parts["words"]) > 10
     if kind == "crf":
         strongest = dict(found["strongest features"]["rows"])
         assert "the" in strongest["DT"] and found["transitions that are liked most"]["rows"]

@@ -100,13 +100,12 @@ def command(
         guesses = model.predict(sentences) if model else []
     speed = None if predictions else sum(map(len, sentences)) / (time.perf_counter() - begin)
     rivals = {path: rival.predict(sentences) for path, rival in rival_models.items()}
-    remarks = []
     seen = overlap([sentence.words for sentence in sentences], model.seen_) if model else None
+    remarks = seen_before(sentences, gold, ({model_path: model} if model else {}) | rival_models)
+    for remark in remarks:
+        say(remark, quiet)
     sentences, guesses, rivals = renamed(sentences, guesses, rivals, tag_map)
     say_unmapped(tag_map, quiet)
-    if seen:
-        remarks.append(f"warning: {seen:,} sentences of {gold} were in the training corpus of {model_path}")
-        say(remarks[0], quiet)
     lexicon, names = model.lexicon_ if model else None, tag_names(model, tag_map)
     found = evaluate(sentences, guesses, lexicon, names)
     comparisons = {path: compare(sentences, guesses, tags) for path, tags in rivals.items()}
@@ -124,6 +123,16 @@ def command(
         case = Judged(title, sentences, guesses, found, guesser, lexicon, names or [], speed, remarks + told)
         write_text(report, evaluation_page(template, case))
     write_text(output, text)
+
+
+def seen_before(sentences: list[Sentence], gold: str, models: dict[str, Tagger]) -> list[str]:
+    """A warning for each model that has seen some of the answers."""
+    counts = {path: overlap([sentence.words for sentence in sentences], model.seen_) for path, model in models.items()}
+    return [
+        f"warning: {count:,} sentences of {gold} were in the training corpus of {path}"
+        for path, count in counts.items()
+        if count
+    ]
 
 
 def aligned(gold: list[Sentence], guessed: list[Sentence], gold_name: str, guessed_name: str) -> Tags:

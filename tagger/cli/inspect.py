@@ -20,6 +20,7 @@ from tagger.cli.options import (
 )
 from tagger.model import Section
 from tagger.model_page import model_page
+from tagger.report import printable
 from tagger.store import load_model
 
 
@@ -52,7 +53,7 @@ def command(model: str, as_program: bool, report: str | None, output: str, quiet
 
 def shown(section: Section) -> str:
     """A section as text, in columns."""
-    rows = [*([section.head] if section.head else []), *section.rows]
+    rows = [list(map(printable, row)) for row in [*([section.head] if section.head else []), *section.rows]]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell + " " * (n - width(cell)) for cell, n in zip(row, widths, strict=True)) for row in rows]
     return "\n".join([f"# {section.title}", *(line.rstrip() for line in lines), ""])
