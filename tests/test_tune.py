@@ -1,5 +1,6 @@
 """The search for settings: the walk, the trainings it compares, and `train-crf --tune`."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -213,25 +214,41 @@ def test_an_interrupted_cross_validation_tells_the_best_settings(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_interrupted_while_training_after_the_search_the_better_model_is_saved(tmp_path):
-    """The last training has hardly begun: what the search has found is better."""
-    slow = """
+HOOKED = """
 import os, signal, sys
 from tagger.crf import CRFTagger
 from tagger.cli import main
 fit = CRFTagger.fit
-def interrupted(self, *args, watch, **more):
-    def kill_at_once(progress):
-        if progress.iteration == 1:
-            os.kill(os.getpid(), signal.SIGINT)
+def hooked(self, *args, watch, **more):
+    def hook(progress):
+        if progress.iteration == {iteration}:
+            {action}
         return watch(progress)
-    return fit(self, *args, watch=kill_at_once, **more)
-CRFTagger.fit = interrupted
+    return fit(self, *args, watch=hook, **more)
+CRFTagger.fit = hooked
 main()
 """
-    options = command("--tune", "--dev", TEST, "--max-iterations", 10)[3:]
-    done = subprocess.run(
-        [sys.executable, "-c", slow, *options], cwd=tmp_path, capture_output=True, text=True, timeout=100
-    )
+
+
+def hooked(folder, iteration, action, *options):
+    """A search after which something happens in the training."""
+    code = HOOKED.format(iteration=iteration, action=action)
+    start = [sys.executable, "-c", code, *command("--tune", *options)[3:]]
+    return subprocess.run(start, cwd=folder, capture_output=True, text=True, timeout=100)
+
+
+def test_interrupted_while_training_after_the_search_the_better_model_is_saved(tmp_path):
+    """The last training has hardly begun: what the search has found is better."""
+    options = ["--dev", TEST, "--max-iterations", 10]
+    done = hooked(tmp_path, 1, "os.kill(os.getpid(), signal.SIGINT)", *options)
     assert done.returncode == 130 and "best model of the search" in done.stderr, done.stderr
     assert load_model(tmp_path / "model.npz").score(read_corpus(TEST)) > 0.7
+
+
+def test_killed_while_training_after_the_search_it_can_be_resumed_with_the_settings_found(tmp_path):
+    options = ["--dev", TEST, "--max-iterations", 12]
+    done = hooked(tmp_path, 11, "os._exit(9)", *options)
+    assert done.returncode == 9 and [path.name for path in tmp_path.iterdir()] == ["model.npz.checkpoint"]
+    best = re.search(r"best of \d+: (--l2 \S+ --l1 \S+ --min-count \d+),", done.stderr)[1]
+    resumed = run(tmp_path, *options, *best.split(), "--resume", "--log", "log")
+    assert resumed.returncode == 0 and (tmp_path / "log").read_text().startswith('{"iteration": 11, ')
