@@ -19,6 +19,7 @@ from tagger.significance import Interval
 
 WIDTH, HEIGHT = 360, 280
 LEFT, RIGHT, TOP, BOTTOM = 46, 350, 18, 208  # of the plane within the axes
+MOST_LABELS = 8  # side by side
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,15 @@ def learning_curve(name: str, points: Sequence[Point]) -> str:
         share_axis("accuracy", scale),
         *curve([(x, scale.up(p.accuracy)) for x, p in zip(xs, points, strict=True)]),
     ]
-    for x, point in zip(xs, points, strict=True):
+    for i, (x, point) in enumerate(zip(xs, points, strict=True), 1):
         interval = point.interval or (point.accuracy, point.accuracy)
         above = min(scale.up(point.accuracy) - 9, scale.up(interval[1]) - 4)
-        parts += [whisker(x, interval, scale), text(x, above, f"{100 * point.accuracy:.1f}", "value")]
-        parts += [text(x, BOTTOM + 16, compact(point.tokens))]
+        parts += [whisker(x, interval, scale)]
+        if (len(points) - i) % math.ceil(len(points) / MOST_LABELS) == 0:
+            parts += [
+                text(x, above, f"{100 * point.accuracy:.1f}", "value"),
+                text(x, BOTTOM + 16, compact(point.tokens)),
+            ]
     parts += [text((LEFT + RIGHT) / 2, BOTTOM + 32, "tokens of the training corpus")]
     told = "; ".join(f"{point.tokens:,} tokens: {per_cent(point.accuracy)}" for point in points)
     return picture(name, "Learning curve", f"{told}.", parts, BOTTOM + 42)

@@ -58,6 +58,13 @@ def test_the_points_lie_where_their_numbers_are():
     assert "1,000 tokens: 81.0 %" in svg and len(WHOLE.marks) == 6
 
 
+def test_many_points_have_labels_that_do_not_touch():
+    svg = learning_curve("c", [Point(100 << i, 0.5 + i / 50, None) for i in range(20)])
+    xs = [float(x) for x in re.findall(r'<text class="value" x="([\d.]+)"', svg)]
+    assert svg.count("<circle") == 20 and 5 <= len(xs) <= 8 and np.diff(xs).min() > 30
+    assert ">88.0<" in svg  # the last one, of the whole corpus
+
+
 def test_a_single_point_is_a_picture_too():
     assert "<circle" in learning_curve("c", POINTS[:1]) and last_gain(POINTS[:1]) is None
     assert last_gain(POINTS) == "The last doubling of the corpus brought +4.00 points."

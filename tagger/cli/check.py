@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import PurePath
 
 import click
 
@@ -15,6 +14,7 @@ from tagger.cli.options import (
     corpus_options,
     examples,
     jobs_option,
+    name_of,
     output_option,
     quiet_option,
     read_tagged,
@@ -92,7 +92,7 @@ def counts(found: Corpus, against: str | None, both: int | None) -> list[str]:
         ("  with several tags", f"{found.ambiguous:,}"),
         ("tags", f"{len(found.tags):,}"),
     ]
-    rows += [] if both is None else [(f"sentences also in {PurePath(against or '').name}", f"{both:,}")]
+    rows += [] if both is None else [(f"sentences also in {name_of(against or '')}", f"{both:,}")]
     width = max(len(name) for name, _ in rows)
     lines = [f"{name:<{width}} {value:>10}" for name, value in rows]
     return [*lines, "", *(f"{tag:<{width}} {count:>10,}" for tag, count in found.tags)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict
-from pathlib import PurePath
 from typing import Any
 
 import click
@@ -19,6 +18,7 @@ from tagger.cli.options import (
     input_format_option,
     map_option,
     model_option,
+    name_of,
     output_option,
     page_for,
     quiet_option,
@@ -118,7 +118,7 @@ def command(
     else:
         text = as_table(found, sentences, speed) + "".join(f"\n{line}\n" for line in told)
     if report:
-        title = f"{PurePath(judged).name} judged by {'standard input' if gold == '-' else PurePath(gold).name}"
+        title = f"{name_of(judged)} judged by {name_of(gold)}"
         guesser = None if predictions else model
         case = Judged(title, sentences, guesses, found, guesser, lexicon, names or [], speed, remarks + told)
         write_text(report, evaluation_page(template, case))

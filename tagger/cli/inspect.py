@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from pathlib import PurePath
 
 import click
 
@@ -12,6 +11,7 @@ from tagger.cli.options import (
     MODEL,
     check_output,
     examples,
+    name_of,
     output_option,
     page_for,
     quiet_option,
@@ -42,7 +42,7 @@ def command(model: str, as_program: bool, report: str | None, output: str, quiet
     template = page_for(report, "model.html", model, output)
     loaded = load_model(model)
     if report:
-        write_text(report, model_page(template, PurePath(model).name, loaded))
+        write_text(report, model_page(template, name_of(model), loaded))
     sections = loaded.story()
     if as_program:
         told = {section.title: {"head": section.head, "rows": section.rows} for section in sections}

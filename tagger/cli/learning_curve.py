@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import PurePath
 
 import click
 
@@ -15,6 +14,7 @@ from tagger.cli.options import (
     corpus_options,
     examples,
     jobs_option,
+    name_of,
     output_option,
     page_for,
     quiet_option,
@@ -81,7 +81,7 @@ def command(
             rows.append(row)
             bar.update()
     if report:
-        write_text(report, curve_page(template, f"Learning curve of {PurePath(corpus).name} ({kind})", rows))
+        write_text(report, curve_page(template, f"Learning curve of {name_of(corpus)} ({kind})", rows))
     write_text(output, json.dumps([asdict(row) for row in rows], indent=2) + "\n" if as_program else drawn(rows))
 
 

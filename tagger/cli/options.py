@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -190,6 +191,11 @@ def page_for(report: str | None, name: str, *others: str | None) -> Any:
         raise click.UsageError("--report: expected the name of a file, got '-'.")
     check_output(report, *others)
     return page_template(name)
+
+
+def name_of(path: str) -> str:
+    """What a page calls a file."""
+    return "standard input" if path == "-" else PurePath(path).name
 
 
 def write_text(path: str, text: str) -> None:
