@@ -132,6 +132,10 @@ class Rehearsal:
         keep[-2 * K :] = True  # start and end
         return keep | (self.layout.centre != 0)
 
+    def close(self) -> None:
+        """No more trials: what takes room is given back, the best model stays."""
+        del self.likelihood, self.counts
+
     def best_model(self, reason: str) -> CRFTagger | None:
         """That of the best trial, if it was trained on all sentences; `reason` tells why there is no other."""
         if self.best is None or None not in self.found:

@@ -51,6 +51,7 @@ class Tuning:
         except Interrupted:
             return False
         finally:
+            self.rehearsal.close()
             if self.search.trials:
                 say(verdict(list(self.search.trials.values()), self.search.best, self.by), self.quiet)
         self.model.set_params(**asdict(self.search.best.setting))
