@@ -32,7 +32,7 @@ from tagger.cli.options import (
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, quote
 from tagger.evaluation_page import Judged, evaluation_page
-from tagger.metrics import compare, evaluate
+from tagger.metrics import Comparison, compare, evaluate
 from tagger.model import Tagger
 from tagger.overlap import overlap
 from tagger.report import as_json, as_table, in_words
@@ -100,8 +100,10 @@ def command(
         guesses = model.predict(sentences) if model else []
     speed = None if predictions else sum(map(len, sentences)) / (time.perf_counter() - begin)
     rivals = {path: rival.predict(sentences) for path, rival in rival_models.items()}
-    seen = overlap([sentence.words for sentence in sentences], model.seen_) if model else None
-    remarks = seen_before(sentences, gold, ({model_path: model} if model else {}) | rival_models)
+    words = [sentence.words for sentence in sentences]
+    seen = overlap(words, model.seen_) if model else None
+    by_others = {path: overlap(words, rival.seen_) for path, rival in rival_models.items()}
+    remarks = warnings(gold, {model_path: seen or 0} | by_others)
     for remark in remarks:
         say(remark, quiet)
     sentences, guesses, rivals = renamed(sentences, guesses, rivals, tag_map)
@@ -111,28 +113,26 @@ def command(
     comparisons = {path: compare(sentences, guesses, tags) for path, tags in rivals.items()}
     judged = predictions or model_path
     told = [in_words(comparison, judged, path) for path, comparison in comparisons.items()]
-    if as_program:
-        compared = [{"model": path, **asdict(comparison)} for path, comparison in comparisons.items()]
-        more = {"training_overlap": seen, "tokens_per_second": speed, "compare": compared}
-        text = json.dumps(as_json(found) | more, ensure_ascii=False, indent=2) + "\n"
-    else:
-        text = as_table(found, sentences, speed) + "".join(f"\n{line}\n" for line in told)
     if report:
         title = f"{name_of(judged)} judged by {name_of(gold)}"
         guesser = None if predictions else model
         case = Judged(title, sentences, guesses, found, guesser, lexicon, names or [], speed, remarks + told)
         write_text(report, evaluation_page(template, case))
-    write_text(output, text)
+    if as_program:
+        more = {"training_overlap": seen, "tokens_per_second": speed, "compare": for_programs(comparisons)}
+        write_text(output, json.dumps(as_json(found) | more, ensure_ascii=False, indent=2) + "\n")
+    else:
+        write_text(output, as_table(found, sentences, speed) + "".join(f"\n{line}\n" for line in told))
 
 
-def seen_before(sentences: list[Sentence], gold: str, models: dict[str, Tagger]) -> list[str]:
-    """A warning for each model that has seen some of the answers."""
-    counts = {path: overlap([sentence.words for sentence in sentences], model.seen_) for path, model in models.items()}
-    return [
-        f"warning: {count:,} sentences of {gold} were in the training corpus of {path}"
-        for path, count in counts.items()
-        if count
-    ]
+def warnings(gold: str, seen: dict[str, int]) -> list[str]:
+    """One for each model that has seen so many of the answers."""
+    told = "warning: {:,} sentences of {} were in the training corpus of {}"
+    return [told.format(count, gold, path) for path, count in seen.items() if count]
+
+
+def for_programs(comparisons: dict[str, Comparison]) -> list[dict[str, Any]]:
+    return [{"model": path, **asdict(comparison)} for path, comparison in comparisons.items()]
 
 
 def aligned(gold: list[Sentence], guessed: list[Sentence], gold_name: str, guessed_name: str) -> Tags:
