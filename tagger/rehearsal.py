@@ -34,7 +34,7 @@ FOLDS = 5
 
 
 class Rehearsal:
-    """Settings as those of `model`, which is left as it is, except for the ones that are tried."""
+    """Settings are those of `model`, except for the ones that are tried; `model` itself stays as it is."""
 
     def __init__(
         self,

@@ -104,6 +104,9 @@ def test_the_heat_map_shows_the_numbers_of_the_model(make):
     )
     if isinstance(model, HMMTagger):
         np.testing.assert_allclose(values.sum(axis=1)[:-1], 1.0)
+    else:
+        assert np.array_equal(values[-1, :-1], model.start_) and np.array_equal(values[:-1, -1], model.end_)
+        assert np.array_equal(values[:-1, :-1], model.transitions_)
 
 
 def test_a_model_without_transitions_has_a_page_without_a_heat_map(monkeypatch):

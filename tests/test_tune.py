@@ -103,6 +103,18 @@ def test_a_trial_of_a_fold_is_a_training_without_its_sentences(corpus, setting):
     assert np.mean(same) > 0.9
 
 
+def test_parts_of_tags_are_held_at_zero_like_tags(corpus):
+    joined = {"NN": "N+S", "DT": "D+S", "PRP": "P+S", "VBD": "V+P", "X": "X+P"}
+    sentences = [sentence.with_tags([joined.get(tag, tag) for tag in sentence.tags]) for sentence in corpus]
+    rehearsal = Rehearsal(CRFTagger(**EXACT), sentences)
+    assert rehearsal.model.parts_.names
+    numbers = fold_numbers(sentences, FOLDS, 0)
+    rest = [sentence for sentence, number in zip(sentences, numbers, strict=True) if number != 0]
+    alone = CRFTagger(**EXACT | {"min_count": 2}).fit(rest)
+    assert rehearsal.kept(rehearsal.counts[0], 2).sum() == alone.summary_["parameters"]
+    assert rehearsal.train(Setting(0.25, 0.0, 2), 0).loss == pytest.approx(alone.summary_["loss"], rel=1e-4)
+
+
 def test_a_warm_start_ends_where_a_cold_one_does(corpus):
     cold, warm = (Rehearsal(CRFTagger(**EXACT), corpus, dev=corpus[:20]) for _ in range(2))
     warm.judge(Setting(0.25, 0.0, 1))
