@@ -120,8 +120,9 @@ class HMMTagger(Tagger):
             self.classes_, tags = tag_numbers(sentences)
             choices = Choices.none(len(self.classes_))
         K = len(self.classes_)
-        lengths = np.array([len(sentence) for sentence in sentences])
-        windows = Windows.of([sentence.words for sentence in sentences], margin=0)
+        written = [sentence.words for sentence in sentences]
+        lengths = np.array(list(map(len, written)))
+        windows = Windows.of(written, margin=0)
         told = tags != OPEN
         ids = windows.at(0)
         self.lexicon_ = Lexicon.of(windows.words, ids[told], tags[told], K)

@@ -238,10 +238,10 @@ def tagged(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence
 
 def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence]:
     """The sentences to learn from."""
-    sentences = [sentence for sentence in tagged(X, y) if len(sentence)]
+    sentences = [sentence for sentence in tagged(X, y) if sentence.words]
     if not sentences:
         raise TrainingError("no sentence to learn from: the corpus is empty")
-    if any("" in (sentence.tags or ()) for sentence in sentences):
+    if "" in set(chain.from_iterable(sentence.tags or () for sentence in sentences)):
         raise TrainingError("a token has an empty tag")
     return sentences
 
