@@ -17,6 +17,7 @@ from tagger.cli.options import (
     examples,
     features_option,
     given,
+    max_memory_option,
     quiet_option,
     read_tagged,
     say,
@@ -93,6 +94,7 @@ from tagger.store import load_classes, load_model, save_model
 @click.option("--checkpoint", metavar="FILE", help="Save what was reached here.  [default: OUTPUT.checkpoint]")
 @click.option("--checkpoint-every", type=click.IntRange(1), default=10, show_default=True, help="Iterations.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint of an interrupted training.")
+@max_memory_option
 @quiet_option
 def command(
     corpus: str,
@@ -131,16 +133,17 @@ def command(
     table = load_classes(classes) if classes else learned(unlabeled, encoding, quiet, sentences) if unlabeled else None
     model = CRFTagger(**settings)
     model.column_ = column
+    saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with Stop() as stop:
         tuning = Tuning(model, sentences, dev_sentences, old, table, quiet, stop) if tune else None
         if tuning is None or tuning.finds():
             with watching(model.max_iterations, log, quiet, stop) as watch:
-                saved = Checkpoint(checkpoint, checkpoint_every, resume)
                 model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old, classes=table)
         if tuning:
             model = tuning.concluded(model)
     save_model(model, output)
-    for doubt in doubts(model):
+    saved.remove()
+    for doubt in doubts(model, sentences):
         say(doubt, quiet)
     say(course(model.summary_), quiet)
     say(closing_line(model, output, time.perf_counter() - begin, model.summary_.get("dev_accuracy")), quiet)
