@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow_floats
-from tagger.chain import Chain
+from tagger.chain.packed import Chain
 from tagger.checkpoint import Checkpoint, fingerprint
 from tagger.classes import WordClasses
 from tagger.cores import available_cores
