@@ -47,6 +47,7 @@ class Tagger(ABC):
     """A part-of-speech tagger. `X` is a list of word lists or of Sentences, `y` a list of tag lists."""
 
     kind: ClassVar[str]
+    caveat: ClassVar[str | None] = None  # what to know of the parts that `anatomy` names
     classes_: list[str]  # the K tags, sorted
     lexicon_: Lexicon
     summary_: dict[str, Any]  # of training, for a reader; no clocks
@@ -204,3 +205,11 @@ def tag_numbers(sentences: Sequence[Sentence]) -> tuple[list[str], np.ndarray]:
     names = sorted(set(written))
     numbers = {name: k for k, name in enumerate(names)}
     return names, np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))
+
+
+def check_dev(classes: list[str], dev: Sequence[Sentence] | None) -> None:
+    """Refuse a dev set of which no tag could ever be guessed."""
+    tags = {tag for sentence in dev or [] for tag in sentence.tags or ()}
+    if tags and tags.isdisjoint(classes):
+        few = ", ".join(sorted(tags)[:5])
+        raise TrainingError(f"the dev set has another tag set: none of its tags ({few}, …) is in the corpus")

@@ -24,10 +24,11 @@ from tagger.errors import FileError, ModelError
 from tagger.files import atomic_writer, open_input, reason
 from tagger.hmm import HMMTagger
 from tagger.model import Tagger
+from tagger.neural.bilstm import BiLSTMTagger
 from tagger.version import __version__
 
 FORMAT = 1
-KINDS: dict[str, type[Tagger]] = {"hmm": HMMTagger, "crf": CRFTagger}
+KINDS: dict[str, type[Tagger]] = {"hmm": HMMTagger, "crf": CRFTagger, "bilstm": BiLSTMTagger}
 CLASSES = "classes"
 TRAIN_FIRST = "train one with `tagger train-crf CORPUS` or `tagger train-hmm CORPUS`"
 

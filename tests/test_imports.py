@@ -11,6 +11,7 @@ HEAVY = {
     "tqdm": {"cli.bars"},
     "jieba": {"chinese"},
     "jinja2": {"evaluation_page"},
+    "torch": {"neural", "neural.layer", "neural.module", "neural.learning"},
 }
 TERMINAL = {"click", "tqdm"}  # known below `cli` to nobody
 

@@ -224,7 +224,7 @@ for _ in range(150):
     time.sleep(random.random() / 20)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    state = checkpoint.load({}, 5000)
+    state = checkpoint.load({}, 5000, 5000)
     assert (state.weights == state.iteration).all()
     assert load_model("model.npz").summary_["iterations"] in (state.iteration, state.iteration + 1)
     reached = state.iteration

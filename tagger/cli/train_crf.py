@@ -12,28 +12,18 @@ from tagger.classes import WordClasses
 from tagger.cli.options import (
     PATH,
     Finite,
-    check_output,
     corpus_options,
     examples,
     features_option,
     given,
     quiet_option,
     read_tagged,
-    say,
 )
-from tagger.cli.training import (
-    Stop,
-    check_model_output,
-    closing_line,
-    course,
-    doubts,
-    output_model_option,
-    watching,
-)
+from tagger.cli.training import Stop, check_course, conclude, course_options, output_model_option, watching
 from tagger.crf import CRFTagger
 from tagger.errors import TrainingError
 from tagger.sentence import Sentence
-from tagger.store import load_classes, load_model, save_model
+from tagger.store import load_classes, load_model
 
 
 @click.command(
@@ -50,8 +40,7 @@ from tagger.store import load_classes, load_model, save_model
 @click.argument("corpus", type=PATH)
 @output_model_option
 @corpus_options
-@click.option("--dev", metavar="FILE", type=PATH, help="A tagged corpus: its best model is kept.")
-@click.option("--patience", type=click.IntRange(1), default=10, show_default=True, help="Scorings without a gain.")
+@course_options(patience=10, every=10, unit="iteration")
 @features_option
 @click.option(
     "--unlabeled",
@@ -84,10 +73,6 @@ from tagger.store import load_classes, load_model, save_model
 @click.option("--init", metavar="MODEL", help="Go on from a CRF: adapt it to this corpus.")
 @click.option("--partial", is_flag=True, help="word/? may have any tag, word/NN|VB one of two.")
 @click.option("--threads", type=click.IntRange(0), default=0, help="Threads to use.  [default: all cores]")
-@click.option("--log", metavar="FILE", help="Write a line of JSON for each iteration.")
-@click.option("--checkpoint", metavar="FILE", help="Save what was reached here.  [default: OUTPUT.checkpoint]")
-@click.option("--checkpoint-every", type=click.IntRange(1), default=10, show_default=True, help="Iterations.")
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint of an interrupted training.")
 @quiet_option
 def command(
     corpus: str,
@@ -112,13 +97,9 @@ def command(
     best model so far.
     """
     begin = time.perf_counter()
-    if given("patience") and not dev:
-        raise click.UsageError("--patience counts scorings of --dev: name a dev set.")
     check_sources(init, unlabeled, classes)
     checkpoint = checkpoint or f"{output}.checkpoint"
-    check_model_output(output, corpus, dev, classes, *unlabeled)
-    for path in filter(None, (log, checkpoint)):
-        check_output(path, corpus, dev, output, classes, *unlabeled)
+    check_course(dev, log, checkpoint, output, corpus, classes, *unlabeled)
     sentences = read_tagged(corpus, input_format, encoding, column)
     dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None
     old = load_initial(init) if init else None
@@ -128,12 +109,7 @@ def command(
     with Stop() as stop, watching(model.max_iterations, log, quiet, stop) as watch:
         saved = Checkpoint(checkpoint, checkpoint_every, resume)
         model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old, classes=table)
-    save_model(model, output)
-    for doubt in doubts(model):
-        say(doubt, quiet)
-    say(course(model.summary_), quiet)
-    say(closing_line(model, output, time.perf_counter() - begin, model.summary_.get("dev_accuracy")), quiet)
-    stop.leave()
+    conclude(model, output, begin, quiet, stop, "iteration")
 
 
 def check_sources(init: str | None, unlabeled: tuple[str, ...], classes: str | None) -> None:
