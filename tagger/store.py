@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,11 @@ import numpy as np
 from tagger.archive import Archive, Arrays, write_archive
 from tagger.classes import WordClasses, read_clusters
 from tagger.crf import CRFTagger
+from tagger.ensemble import Ensemble
 from tagger.errors import FileError, ModelError
 from tagger.files import atomic_writer, open_input, reason
 from tagger.hmm import HMMTagger
-from tagger.model import Tagger
+from tagger.model import Predictor, Tagger
 from tagger.neural.bilstm import BiLSTMTagger
 from tagger.version import __version__
 
@@ -56,6 +57,12 @@ def load_model(path: str | os.PathLike[str]) -> Tagger:
             return build(archive)
     except FileNotFoundError:
         raise ModelError(f"no model {name!r}: {TRAIN_FIRST}, or name another file with -m") from None
+
+
+def load_models(paths: Sequence[str]) -> Predictor:
+    """The tagger of a file; several together are one ensemble."""
+    models = [load_model(path) for path in paths]
+    return models[0] if len(models) == 1 else Ensemble(models, paths)
 
 
 def save_classes(classes: WordClasses, path: str | os.PathLike[str]) -> None:

@@ -16,6 +16,7 @@ from tagger.cli.options import (
     model_option,
     output_option,
     quiet_option,
+    say,
 )
 from tagger.corpus import format_of, read_sentences
 from tagger.explain import Explanation, explain
@@ -56,12 +57,15 @@ def command(
     """Say why each token of FILE (default: standard input) gets its tag.
 
     For each token: the tag and its probability, the second most probable tag, and the parts of the score that tipped
-    the balance. They add up to the score of the best path less that of the same path with this one tag replaced.
+    the balance. They add up to the score of the best path less that of the same path with this one tag replaced. A
+    neural network's score has no such parts: there each word is hidden in turn, and what that changes is its part.
     """
     if as_program and as_page:
         raise click.UsageError("--json and --html: choose one.")
     check_output(output, file, model_path)
     model = load_model(model_path)
+    if model.caveat:
+        say(model.caveat, quiet)
     lines = Lines(file, encoding)
     sentences = read_sentences(lines, input_format or format_of(file), tagged=False, column=model.column_)
     with open_output(output) as stream:

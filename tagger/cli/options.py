@@ -58,6 +58,24 @@ def model_option(command: Decorated) -> Decorated:
     )(command)
 
 
+def models_option(command: Decorated) -> Decorated:
+    """One model, or several that work together."""
+
+    def default(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+        return paths or (os.environ.get("TAGGER_MODEL") or MODEL,)
+
+    return click.option(
+        "-m",
+        "--model",
+        "model_paths",
+        type=PATH,
+        metavar="FILE",
+        multiple=True,
+        callback=default,
+        help=f"The model to use; of several, the mean.  [env var: TAGGER_MODEL; default: {MODEL}]",
+    )(command)
+
+
 def output_option(command: Decorated) -> Decorated:
     help = "Where to write.  [default: standard output]"
     return click.option("-o", "--output", type=PATH, metavar="FILE", default="-", help=help)(command)

@@ -53,7 +53,7 @@ class CRF(nn.Module):
         self, emissions: Tensor, tags: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None
     ) -> Tensor:
         """(B,) the score of the path `tags` (B, T)."""
-        lengths = self.lengths_of(emissions, lengths, mask)
+        emissions, lengths = self.counted(emissions, lengths, mask)
         B, T, _ = emissions.shape
         if tags.shape != (B, T):
             raise ValueError(f"tags should have the shape {(B, T)}, not {tuple(tags.shape)}")
@@ -65,11 +65,11 @@ class CRF(nn.Module):
         steps = self.transitions[path[:, :-1], path[:, 1:]]  # (B, T - 1)
         last = path.gather(1, (lengths - 1).clamp(min=0)[:, None])[:, 0]
         ends = torch.where(lengths > 0, self.start[path[:, 0]] + self.end[last], 0.0)
-        return torch.where(inside, own, 0.0).sum(1) + torch.where(inside[:, 1:], steps, 0.0).sum(1) + ends
+        return own.sum(1) + torch.where(inside[:, 1:], steps, 0.0).sum(1) + ends
 
     def log_partition(self, emissions: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """(B,) log Z."""
-        lengths = self.lengths_of(emissions, lengths, mask)
+        emissions, lengths = self.counted(emissions, lengths, mask)
         if emissions.shape[1] == 0:
             return emissions.new_zeros(len(emissions))
         alpha = self.start + emissions[:, 0]  # (B, K)
@@ -107,12 +107,18 @@ class CRF(nn.Module):
 
     def arrays(self, emissions: Tensor, lengths: Tensor | None, mask: Tensor | None) -> dict[str, np.ndarray]:
         """The arguments of the functions of `tagger.chain`."""
-        lengths = self.lengths_of(emissions, lengths, mask)
+        emissions, lengths = self.counted(emissions, lengths, mask)
         own = {"emissions": emissions, "transitions": self.transitions, "start": self.start, "end": self.end}
         return {name: given.detach().cpu().numpy() for name, given in (own | {"lengths": lengths}).items()}
 
+    def counted(self, emissions: Tensor, lengths: Tensor | None, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The emissions, 0 behind the ends of sentences, and how many tokens count (B,)."""
+        lengths = self.lengths_of(emissions, lengths, mask)
+        behind = torch.arange(emissions.shape[1], device=emissions.device) >= lengths[:, None]
+        return emissions.masked_fill(behind[..., None], 0.0), lengths
+
     def lengths_of(self, emissions: Tensor, lengths: Tensor | None, mask: Tensor | None) -> Tensor:
-        """(B,) how many tokens count, from whichever the caller gave."""
+        """From whichever the caller gave."""
         K = len(self.start)
         if emissions.dim() != 3 or emissions.shape[2] != K:
             raise ValueError(f"emissions should have the shape (B, T, {K}), not {tuple(emissions.shape)}")
