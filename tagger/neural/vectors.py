@@ -53,7 +53,7 @@ def read_vectors(path: str | os.PathLike[str], wanted: Container[str], others: i
     found: dict[str, np.ndarray] = {}
     size = 0
     for line in lines:
-        word, *numbers = line.rstrip(" ").split(" ")
+        word, *numbers = line.rstrip(" \t").replace("\t", " ").split(" ")
         if lines.number == 1 and len(numbers) == 1:  # so many words, so many numbers each
             continue
         size = size or len(numbers)
