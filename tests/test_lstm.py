@@ -1,16 +1,24 @@
-"""The parts of the network that need no PyTorch: the packed LSTM, the alphabet, vectors from outside."""
+"""All that needs no PyTorch: the packed LSTM, the alphabet, vectors from outside, tagging with a stored model."""
 
 import bz2
 import gzip
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from tagger import TaggerError
+from tagger import TaggerError, load_model, save_model
+from tagger.chain.packed import path_scores
+from tagger.errors import ModelError
+from tagger.explain import explain
+from tagger.lexicon import Lexicon
+from tagger.neural import BiLSTMTagger
 from tagger.neural.alphabet import LONGEST, Alphabet
 from tagger.neural.lookup import Lookup
 from tagger.neural.lstm import Direction
 from tagger.neural.network import Network, Sizes
+from tagger.neural.occlusion import FAR, occluded
 from tagger.neural.vectors import Vectors, read_vectors
 from tagger.pack import Pack
 
@@ -132,3 +140,86 @@ def test_a_vector_stands_beside_the_embedding(tmp_path):
     (tmp_path / "v.txt").write_text(VECTORS)
     network = random_network(vectors=read_vectors(tmp_path / "v.txt", {"the"}, others=9))
     assert network.represent(["zebra", "quagga"])[:, -2:].tolist() == [[5, 6], [0, 0]]
+
+
+def made_by_hand():
+    """A fitted tagger that nobody has trained."""
+    network = random_network()
+    sizes = {"word_size": 6, "letter_size": 5, "spelling_size": 4, "hidden_size": 7, "layers": 1}
+    model = BiLSTMTagger(**sizes)
+    model.classes_ = ["D", "N", "V"]
+    words = ["The", "the", "To", "to", "dog", "barks", "."]
+    model.lexicon_ = Lexicon.of(words, np.arange(7), np.array([0, 0, 1, 1, 1, 2, 2]), 3)
+    model.lookup_, model.seen_, model.summary_ = network.lookup, np.empty(0, np.uint32), {"tokens": 7}
+    model.set_weights(network.weights)
+    return model
+
+
+def without_torch(folder, *arguments, text=""):
+    """A command where PyTorch cannot be imported."""
+    code = f"import sys; sys.modules['torch'] = None; from tagger.cli import main; main({list(map(str, arguments))!r})"
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, input=text, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_everything_but_training_works_without_pytorch(tmp_path):
+    save_model(made_by_hand(), tmp_path / "model.npz")
+    expected = made_by_hand().predict([["The", "zebra", "barks"]])[0]
+    tagged = " ".join(f"{w}/{t}" for w, t in zip(["The", "zebra", "barks"], expected, strict=True))
+    run = without_torch(tmp_path, "tag", text="The zebra barks\n")
+    assert run.stdout == tagged + "\n", run.stderr
+    (tmp_path / "gold.txt").write_text(tagged + "\n")
+    assert "100.00 %" in without_torch(tmp_path, "eval", "gold.txt").stdout
+    for options in (["tag", "--nbest", "3"], ["tag", "--keep-tags"], ["explain"], ["inspect"]):
+        run = without_torch(tmp_path, *options, text="The dog barks\n" if options[0] != "inspect" else "")
+        assert run.returncode == 0 and run.stdout, run.stderr
+    assert "found by occlusion" in without_torch(tmp_path, "explain", text="The dog\n").stderr
+
+
+def test_training_without_pytorch_names_the_extra(tmp_path):
+    (tmp_path / "corpus.txt").write_text("the/D dog/N\n")
+    run = without_torch(tmp_path, "train-bilstm", "corpus.txt")
+    assert run.returncode == 1 and run.stderr.count("\n") == 1
+    assert "pip install 'hmm-crf-tagger[neural]'" in run.stderr
+    code = "import sys; sys.modules['torch'] = None; from tagger.neural import CRF"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "hmm-crf-tagger[neural]" in run.stderr.splitlines()[-1]
+
+
+def test_the_parts_of_an_explanation_add_up():
+    model, words = made_by_hand(), ["The", "dog", "barks", "quagga"]
+    (lattice,) = (lattice for _, lattice in model.lattices([words]))
+    for t, token in enumerate(explain(model, [words])[0]):
+        tags, _ = lattice.best()
+        other = [*tags[:t], model.classes_.index(token.runner_up), *tags[t + 1 :]]
+        a, b = path_scores(lattice.chain, tags), path_scores(lattice.chain, np.array(other))
+        assert token.difference == pytest.approx((a - b)[0], abs=1e-4)
+        assert {"word[0]=" + words[t], "all words together"} <= {reason.name for reason in token.reasons}
+
+
+def test_a_hidden_word_is_what_the_part_is_about():
+    network, words = random_network(), ["The", "dog", "barks"]
+    parts, whole = occluded(network, words), network([words], Pack.of([3]))
+    without = network([["The", "", "barks"]], Pack.of([3]))
+    np.testing.assert_allclose(parts[2]["word[-1]=dog"], whole[2] - without[2], atol=1e-5)
+    long = occluded(network, ["the"] * 30)
+    assert len(long[15]) == 2 * FAR + 2 and "word[-10]=the" in long[15] and "word[-11]=the" not in long[15]
+
+
+@pytest.mark.parametrize("size", [0, "7", 7.5, 1 << 40, None])
+def test_settings_that_no_network_has_are_refused(tmp_path, size):
+    model = made_by_hand()
+    model.hidden_size = size
+    save_model(model, tmp_path / "m.npz")
+    with pytest.raises(ModelError, match="not those of a BiLSTM"):
+        load_model(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize("name", ["words", "letters", "context.0.forward.recurrent", "output", "transitions"])
+def test_weights_of_another_shape_are_refused(tmp_path, name):
+    model = made_by_hand()
+    model.weights_[name] = model.weights_[name][:-1]
+    save_model(model, tmp_path / "m.npz")
+    with pytest.raises(ModelError, match=f"'net.{name}' should have the shape"):
+        load_model(tmp_path / "m.npz")

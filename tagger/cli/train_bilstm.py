@@ -35,7 +35,7 @@ SIZE = click.IntRange(1, 4096)
 @click.option(
     "--batch-size", type=click.IntRange(0), default=0, help="Sentences.  [default: 32, fewer of a small corpus]"
 )
-@click.option("--learning-rate", type=Finite(0, min_open=True), default=0.002, show_default=True, help="Of Adam.")
+@click.option("--learning-rate", type=Finite(0, 1, min_open=True), default=0.002, show_default=True, help="Of Adam.")
 @click.option("--dropout", type=Finite(0, 1, max_open=True), default=0.33, show_default=True, help="Share left out.")
 @click.option("--word-size", type=SIZE, default=100, show_default=True, help="Of a word's embedding.")
 @click.option("--letter-size", type=SIZE, default=32, show_default=True, help="Of a letter's embedding.")

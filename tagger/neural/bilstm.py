@@ -36,6 +36,7 @@ from tagger.terms import step_terms
 from tagger.windows import Windows
 
 SIZES = ("word_size", "letter_size", "spelling_size", "hidden_size", "layers")
+SLOWER = "no model; try a smaller --learning-rate"
 MOST_IN_A_BATCH, BATCHES = 32, 50  # a small corpus is cut into so many batches
 
 
@@ -163,7 +164,7 @@ class BiLSTMTagger(Tagger):
                 return loss, "it was interrupted"
             loss = found
             if not np.isfinite(loss):
-                raise TrainingError(f"the loss became {loss}: no model; try a smaller --learning-rate")
+                raise TrainingError(f"the loss became {loss}: {SLOWER}")
             reason = course.after(number, loss, learner.state, learner.judged)
             if reason:
                 return loss, reason
@@ -186,12 +187,14 @@ class BiLSTMTagger(Tagger):
     def check_settings(self) -> None:
         if min(*(getattr(self, name) for name in SIZES), self.epochs, self.patience) < 1 or self.batch_size < 0:
             raise TrainingError("sizes, layers, epochs and patience are at least 1, batch_size at least 0")
-        if not (0 <= self.dropout < 1 and 0 < self.learning_rate < np.inf):
-            raise TrainingError(
-                f"expected 0 ≤ dropout < 1 and a learning rate above 0, got {self.dropout} and {self.learning_rate}"
-            )
+        if not (0 <= self.dropout < 1 and 0 < self.learning_rate <= 1):
+            found = f"{self.dropout} and {self.learning_rate}"
+            raise TrainingError(f"expected a dropout from 0 to below 1 and a learning rate up to 1, got {found}")
 
     def set_weights(self, weights: Arrays) -> None:
+        highest = max(float(np.abs(array).max()) for array in weights.values())
+        if not highest <= np.finfo(np.float16).max:
+            raise TrainingError(f"the weights became as large as {highest:.3g}: {SLOWER}")
         self.weights_ = {name: array.astype(np.float16).astype(np.float32) for name, array in weights.items()}
 
     def scorer(self) -> Scorer:

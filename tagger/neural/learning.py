@@ -101,14 +101,16 @@ class Learner:
         for i in random.permutation(self.steps).tolist():
             yield self.batch(order[i * self.batch_size : (i + 1) * self.batch_size].tolist(), random)
 
-    def batch(self, chosen: list[int], random: np.random.Generator) -> Batch:
+    def batch(self, chosen: list[int], random: np.random.Generator | None = None) -> Batch:
+        """These sentences; by chance, some of their words are hidden."""
         corpus = self.corpus
         pack = Pack.of([len(corpus.ids[i]) for i in chosen])
         ids = np.concatenate([corpus.ids[i] for i in chosen])[pack.tokens]
         tags = np.concatenate([corpus.tags[i] for i in chosen])[pack.tokens]
         distinct, place = np.unique(ids, return_inverse=True)
-        hidden = random.random(len(ids)) < corpus.hide[ids]
-        words = np.where(hidden, len(self.lookup.words), corpus.forms[ids])
+        words = corpus.forms[ids]
+        if random:
+            words = np.where(random.random(len(ids)) < corpus.hide[ids], len(self.lookup.words), words)
         return Batch(pack, self.lookup([corpus.words[i] for i in distinct.tolist()]), place, words, tags)
 
     def arrays(self, weights: np.ndarray) -> Arrays:
