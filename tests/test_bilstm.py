@@ -54,6 +54,15 @@ def test_numpy_says_what_pytorch_says(layers, outside, tmp_path):
     np.testing.assert_allclose(ours, theirs.numpy(), atol=1e-5)
 
 
+def test_weights_that_went_out_come_back():
+    a, b = (learner(WORDS, TAGS, Sizes(8, 6, 5, 9, 2), seed=seed) for seed in (1, 2))
+    sizes = Sizes(8, 6, 5, 9, 2).shapes(len(a.lookup.words) + 1, len(a.lookup.alphabet), 0, 6)
+    assert {name: array.shape for name, array in a.module.export().items()} == sizes
+    b.module.adopt(a.module.export())
+    with torch.no_grad():
+        assert torch.equal(a.module.eval().emissions(a.batch([0, 1])), b.module.eval().emissions(b.batch([0, 1])))
+
+
 def test_two_sentences_are_learned():
     losses = []
     model = BiLSTMTagger(**SMALL, epochs=200, learning_rate=0.01).fit(

@@ -193,7 +193,7 @@ class BiLSTMTagger(Tagger):
 
     def set_weights(self, weights: Arrays) -> None:
         highest = max(float(np.abs(array).max()) for array in weights.values())
-        if not highest <= np.finfo(np.float16).max:
+        if not highest <= float(np.finfo(np.float16).max):
             raise TrainingError(f"the weights became as large as {highest:.3g}: {SLOWER}")
         self.weights_ = {name: array.astype(np.float16).astype(np.float32) for name, array in weights.items()}
 

@@ -150,7 +150,7 @@ class Learner:
 
 def one_vector(module: torch.nn.Module) -> torch.nn.Parameter:
     """All weights of a module in one vector, of which they and their gradients become views."""
-    own = list(module.parameters())
+    own = [weights for weights in module.parameters() if weights.requires_grad]
     whole = torch.nn.Parameter(torch.cat([weights.detach().flatten() for weights in own]))
     whole.grad = torch.zeros_like(whole)
     for weights, there, slope in zip(own, *(split(vector, own) for vector in (whole.data, whole.grad)), strict=True):

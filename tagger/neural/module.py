@@ -2,7 +2,7 @@
 
 Its sequences are packed steps from the beginning: the layout of our packs is that of PyTorch's packed sequences, so
 nothing is padded before the chain, and letters are read once for each distinct word of a batch. `export` gives the
-weights under the names, and in the shapes, in which NumPy uses them.
+weights under the names, and in the shapes, in which NumPy uses them, and `adopt` takes them back.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 from tagger.archive import Arrays
 from tagger.neural.layer import CRF
 from tagger.neural.lookup import Spelled
+from tagger.neural.lstm import GATES
 from tagger.neural.network import WAYS, Sizes
 from tagger.pack import Pack
-
-PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,6 @@ class Batch:
 class Module(nn.Module):
     def __init__(self, sizes: Sizes, words: int, letters: int, vectors: int, tags: int, dropout: float) -> None:
         super().__init__()
-        self.shapes = sizes.shapes(words, letters, vectors, tags)
         self.words = nn.Embedding(words, sizes.word)
         self.letters = nn.Embedding(letters, sizes.letter)
         self.spelling = nn.LSTM(sizes.letter, sizes.spelling, bidirectional=True)
@@ -56,17 +54,18 @@ class Module(nn.Module):
         for table in (self.words, self.letters):
             bound = (3.0 / table.weight.shape[1]) ** 0.5
             table.weight.uniform_(-bound, bound)
-        for lstm in (self.spelling, self.context):
-            for name, weights in lstm.named_parameters():
-                if name.startswith("weight_hh"):
-                    for gate in weights.chunk(4):
-                        nn.init.orthogonal_(gate)
-                elif name.startswith("weight_ih"):
-                    nn.init.xavier_uniform_(weights)
-                else:
-                    weights.zero_()
-                    if name.startswith("bias_ih"):
-                        weights.chunk(4)[1].fill_(1.0)  # of the forget gate
+        for name, weights in [*self.spelling.named_parameters(), *self.context.named_parameters()]:
+            if name.startswith("weight_hh"):
+                for gate in weights.chunk(GATES):
+                    nn.init.orthogonal_(gate)
+            elif name.startswith("weight_ih"):
+                nn.init.xavier_uniform_(weights)
+            else:
+                weights.zero_()
+            if name.startswith("bias_ih"):
+                weights.chunk(GATES)[1].fill_(1.0)  # of the forget gate
+            if name.startswith("bias_hh"):
+                weights.requires_grad_(False)  # one bias is enough
         nn.init.xavier_uniform_(self.output.weight)
         self.output.bias.zero_()
 
@@ -92,21 +91,27 @@ class Module(nn.Module):
         tags, _ = pad_packed_sequence(packed(torch.from_numpy(batch.tags), batch.pack), batch_first=True)
         return -self.crf.log_likelihood(E, tags, lengths).sum()
 
-    @torch.no_grad()
-    def export(self) -> Arrays:
-        """The weights by the names of `Sizes.shapes`."""
+    def views(self) -> dict[str, Tensor]:
+        """The weights by the names, and in the shapes, of `Sizes.shapes`; what is written there is written here."""
         found = {"words": self.words.weight, "letters": self.letters.weight}
-        for name, lstm in (("spelling", self.spelling), ("context", self.context)):
-            for layer in range(lstm.num_layers):
-                whole = name if name == "spelling" else f"{name}.{layer}"
-                for way, suffix in zip(WAYS, ("", "_reverse"), strict=True):
-                    own = {part: getattr(lstm, f"{part}_l{layer}{suffix}") for part in PARTS}
-                    found[f"{whole}.{way}.input"] = own["weight_ih"].T
-                    found[f"{whole}.{way}.recurrent"] = own["weight_hh"].T
-                    found[f"{whole}.{way}.bias"] = own["bias_ih"] + own["bias_hh"]
+        layers = [("spelling", self.spelling, 0)]
+        layers += [(f"context.{layer}", self.context, layer) for layer in range(self.context.num_layers)]
+        for name, lstm, layer in layers:
+            for way, suffix in zip(WAYS, ("", "_reverse"), strict=True):
+                found[f"{name}.{way}.input"] = getattr(lstm, f"weight_ih_l{layer}{suffix}").T
+                found[f"{name}.{way}.recurrent"] = getattr(lstm, f"weight_hh_l{layer}{suffix}").T
+                found[f"{name}.{way}.bias"] = getattr(lstm, f"bias_ih_l{layer}{suffix}")
         found |= {"output": self.output.weight.T, "output.bias": self.output.bias}
-        found |= {"start": self.crf.start, "transitions": self.crf.transitions, "end": self.crf.end}
-        return {name: found[name].numpy().copy() for name in self.shapes}
+        return found | {"start": self.crf.start, "transitions": self.crf.transitions, "end": self.crf.end}
+
+    def export(self) -> Arrays:
+        return {name: weights.detach().numpy().copy() for name, weights in self.views().items()}
+
+    @torch.no_grad()
+    def adopt(self, weights: Arrays) -> None:
+        """Take over what was exported, from a stored model say."""
+        for name, own in self.views().items():
+            own.copy_(torch.from_numpy(weights[name]))
 
 
 def packed(rows: Tensor, pack: Pack) -> PackedSequence:
