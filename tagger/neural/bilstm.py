@@ -37,7 +37,7 @@ from tagger.windows import Windows
 
 SIZES = ("word_size", "letter_size", "spelling_size", "hidden_size", "layers")
 SLOWER = "no model; try a smaller --learning-rate"
-MOST_IN_A_BATCH, BATCHES = 32, 50  # a small corpus is cut into so many batches
+MOST_IN_A_BATCH, BATCHES = 32, 200  # a small corpus is cut into so many batches
 
 
 class BiLSTMTagger(Tagger):
