@@ -223,3 +223,11 @@ def test_weights_of_another_shape_are_refused(tmp_path, name):
     save_model(model, tmp_path / "m.npz")
     with pytest.raises(ModelError, match=f"'net.{name}' should have the shape"):
         load_model(tmp_path / "m.npz")
+
+
+def test_numbers_beyond_all_bounds_are_refused(tmp_path):
+    model = made_by_hand()
+    model.weights_["output"] = np.full((14, 3), 1e30, np.float32)
+    save_model(model, tmp_path / "m.npz")
+    with pytest.raises(ModelError, match="weights beyond 65,504"):
+        load_model(tmp_path / "m.npz")

@@ -25,7 +25,7 @@ from tagger.metrics import accuracy
 from tagger.model import Scorer, Section, Tagger, Terms, Words, check_dev, tag_numbers, tagged, training_sentences
 from tagger.neural import need_torch
 from tagger.neural.lookup import Lookup
-from tagger.neural.network import Network, Sizes, restore_weights
+from tagger.neural.network import LARGEST, Network, Sizes, restore_weights
 from tagger.neural.occlusion import occluded
 from tagger.neural.story import network_story
 from tagger.neural.vectors import Vectors
@@ -96,6 +96,8 @@ class BiLSTMTagger(Tagger):
         now and then; the file is removed when training completes. `vectors` from outside stand beside what is learned.
         """
         need_torch()
+        from threadpoolctl import threadpool_limits
+
         from tagger.neural.learning import one_thread
 
         self.check_settings()
@@ -103,7 +105,7 @@ class BiLSTMTagger(Tagger):
         dev = None if X_dev is None else tagged(X_dev, y_dev)
         self.classes_, tags = tag_numbers(sentences)
         check_dev(self.classes_, dev)
-        with one_thread():
+        with one_thread(), threadpool_limits(limits=1, user_api="blas"):
             learner = self.learner(sentences, tags, vectors or Vectors.none())
 
             def dev_score(weights: np.ndarray) -> float:
@@ -193,7 +195,7 @@ class BiLSTMTagger(Tagger):
 
     def set_weights(self, weights: Arrays) -> None:
         highest = max(float(np.abs(array).max()) for array in weights.values())
-        if not highest <= float(np.finfo(np.float16).max):
+        if not highest <= LARGEST:
             raise TrainingError(f"the weights became as large as {highest:.3g}: {SLOWER}")
         self.weights_ = {name: array.astype(np.float16).astype(np.float32) for name, array in weights.items()}
 

@@ -21,6 +21,7 @@ from tagger.pack import Pack
 from tagger.windows import Windows
 
 WAYS = ("forward", "backward")
+LARGEST = float(np.finfo(np.float16).max)  # of a weight, as models are stored with 16 bits
 
 
 @dataclass(frozen=True)
@@ -99,4 +100,7 @@ class Network:
 def restore_weights(archive: Archive, lookup: Lookup, sizes: Sizes, tags: int) -> Arrays:
     """The weights of a network of these sizes, if the archive holds them in the shapes they must have."""
     shapes = sizes.shapes(len(lookup.words) + 1, len(lookup.alphabet), lookup.vectors.size, tags)
-    return {name: archive.take(f"net.{name}", "f", *shape).astype(np.float32) for name, shape in shapes.items()}
+    weights = {name: archive.take(f"net.{name}", "f", *shape) for name, shape in shapes.items()}
+    bounded = all(np.abs(array).max(initial=0.0) <= LARGEST for array in weights.values())
+    archive.check(bounded, f"its network has weights beyond {LARGEST:,.0f}")
+    return {name: array.astype(np.float32) for name, array in weights.items()}

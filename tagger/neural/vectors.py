@@ -44,7 +44,9 @@ class Vectors:
     @classmethod
     def restore(cls, archive: Archive) -> Vectors:
         words = StringTable.restore(archive, "vectors")
-        return cls(words, archive.take("vectors", "f", len(words), None))
+        table = archive.take("vectors", "f", len(words), None)
+        archive.check(table.dtype == np.float16, "its vectors have more than 16 bits")
+        return cls(words, table)
 
 
 def read_vectors(path: str | os.PathLike[str], wanted: Container[str], others: int) -> Vectors:
