@@ -138,7 +138,7 @@ def hmm(corpora, rounds, copies, as_json):
 @click.argument("model", type=click.Path(exists=True))
 @click.argument("text", type=click.Path(exists=True))
 @click.option("--rounds", default=5, show_default=True, help="How often each side tags the text.")
-@click.option("--threads", default=1, show_default=True, help="Of both sides.")
+@click.option("--threads", default=1, show_default=True, help="Of PyTorch; NumPy has one.")
 @click.option("--json", "as_json", is_flag=True)
 def neural(model, text, rounds, threads, as_json):
     """The words of TEXT, a tagged corpus, tagged with MODEL, a BiLSTM: by NumPy, and by PyTorch (extra `neural`)."""

@@ -1,8 +1,8 @@
 """The network in NumPy against the same network in PyTorch: what `scripts/bench.py neural` does.
 
-Both get the same stored model, the same sentences in the same batches, and as many threads; both look words up, compute
-emissions and decode them with the one Viterbi there is. NumPy may keep what it has computed for a word, as it does when
-it tags, but begins every round with nothing.
+Both get the same stored model and the same sentences in the same batches; both look words up, compute emissions and
+decode them with the one Viterbi there is. NumPy has one thread, as when it tags, PyTorch as many as it is given. NumPy
+may keep what it has computed for a word, but begins every round with nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import time
 
 import numpy as np
 import torch
-from threadpoolctl import threadpool_limits
 
 from tagger import load_model, read_corpus, viterbi
 from tagger.chain.packed import Chain
@@ -38,12 +37,11 @@ def compare(path: str, text: str, rounds: int, threads: int) -> list[dict]:
     }.items():
         work = [[sentences[i] for i in group.tolist()] for group in groups]
         seconds = {side: [] for side in sides}
-        with threadpool_limits(limits=threads, user_api="blas"):
-            torch.set_num_threads(threads)
-            difference = largest_difference(model, work)
-            for _ in range(rounds):
-                for side, start in sides.items():
-                    seconds[side].append(timed(start(model), model, work))
+        torch.set_num_threads(threads)
+        difference = largest_difference(model, work)
+        for _ in range(rounds):
+            for side, start in sides.items():
+                seconds[side].append(timed(start(model), model, work))
         speeds = {side: sum(lengths) / statistics.median(values) for side, values in seconds.items()}
         found.append({"batches": name, "difference": difference, **speeds})
     return found

@@ -78,7 +78,7 @@ def command(
     table = outside(vectors, sentences, max_vectors) if vectors else None
     model = BiLSTMTagger(**settings)
     model.column_ = column
-    with Stop() as stop, watching(model.epochs, log, quiet, stop, " epochs") as watch:
+    with Stop() as stop, watching(model.epochs, log, quiet, stop, "epoch") as watch:
         saved = Checkpoint(checkpoint, checkpoint_every, resume)
         model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, vectors=table, pulse=watch.pulse)
     conclude(model, output, begin, quiet, stop, "epoch")

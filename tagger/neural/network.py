@@ -55,6 +55,9 @@ class Network:
     """A function from sentences to their emissions (N, K), in the rows of a pack."""
 
     def __init__(self, lookup: Lookup, sizes: Sizes, weights: Arrays) -> None:
+        from threadpoolctl import ThreadpoolController
+
+        self.threads = ThreadpoolController()
         self.lookup, self.sizes, self.weights = lookup, sizes, weights
         self.spelling = self.both("spelling")
         self.context = [self.both(f"context.{layer}") for layer in range(sizes.layers)]
@@ -66,6 +69,10 @@ class Network:
         return [Direction.of(*(self.weights[f"{name}.{way}.{part}"] for part in parts)) for way in WAYS]
 
     def __call__(self, sentences: Sequence[Sequence[str]], pack: Pack) -> np.ndarray:
+        with self.threads.limit(limits=1, user_api="blas"):  # a step's products are small: threads wait for each other
+            return self.emissions(sentences, pack)
+
+    def emissions(self, sentences: Sequence[Sequence[str]], pack: Pack) -> np.ndarray:
         windows = Windows.of(sentences, 0, pack.tokens)
         rows = self.cache.find(windows.words)[windows.at(0)]  # (N,)
         tables = [self.cache.arrays[way] for way in WAYS]
