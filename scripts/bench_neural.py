@@ -64,7 +64,8 @@ def largest_difference(model, work) -> float:
 
 
 def numpy_side(model):
-    return Network(model.lookup_, model.sizes, model.weights_)
+    network = Network(model.lookup_, model.sizes, model.weights_)
+    return lambda sentences, pack: network(sentences)[pack.tokens]
 
 
 def torch_side(model):
@@ -77,11 +78,11 @@ def torch_side(model):
     module.eval()
 
     def emissions(sentences, pack):
-        windows = Windows.of(sentences, 0, pack.tokens)
-        spelled = lookup(windows.words)
-        words = np.where(spelled.words < 0, unknown, spelled.words)[windows.at(0)]
+        windows = Windows.of(sentences, 0)
+        spelled, distinct = lookup(windows.words), windows.at(0)[pack.tokens]
+        words = np.where(spelled.words < 0, unknown, spelled.words)[distinct]
         with torch.inference_mode():
-            return module.emissions(Batch(pack, spelled, windows.at(0), words)).numpy()
+            return module.emissions(Batch(pack, spelled, distinct, words)).numpy()
 
     return emissions
 

@@ -1,9 +1,10 @@
-"""CRFsuite on the comparison template, through python-crfsuite: one training, its figures as JSON.
+"""CRFsuite on our features, through python-crfsuite: one training, its figures as JSON.
 
-    rival_crfsuite.py TRAIN MODEL [--dev DEV] [--algorithm lbfgs|ap] [--iterations N] [--l2 X]
+    rival_crfsuite.py TRAIN MODEL [--dev DEV] [--algorithm lbfgs|ap] [--iterations N] [--l2 X] [--features default]
 
-The features are those of `tagger/templates/comparison.txt`, written out by hand because that is the fastest way to make
-them in plain Python; `tests/test_bench.py` compares the two.
+The features of `tagger/templates/comparison.txt` are written out by hand, because that is the fastest way to make them
+in plain Python; `tests/test_bench.py` compares the two. Those of other templates are made by our own code, without those
+of several words that occur once, as in `train-crf`; the time this takes is not part of the training phase.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import json
 import statistics
 import time
+from collections import Counter
 from pathlib import Path
 
 PLACE_BEFORE, PLACE_AFTER = "<s>", "</s>"
@@ -60,6 +62,18 @@ def features(words):
     return rows
 
 
+def described(sentences, template, min_pair_count=2):
+    """The features that `train-crf` looks at in these sentences, as strings."""
+    from tagger.template import filled, parse_templates, template_text
+
+    templates = parse_templates(template_text(template))
+    rows = [filled(words, templates) for words in sentences]
+    pairs = [t for t, template in enumerate(templates) if template.offset is None]
+    counts = Counter(row[t] for sentence in rows for row in sentence for t in pairs)
+    rare = {text for text, count in counts.items() if count < min_pair_count} | {None}
+    return [[[text for text in row if text not in rare] for row in sentence] for sentence in rows]
+
+
 def main():
     import pycrfsuite
 
@@ -70,14 +84,18 @@ def main():
     parser.add_argument("--algorithm", default="lbfgs")
     parser.add_argument("--iterations", type=int, default=100)
     parser.add_argument("--l2", type=float, default=1.0)
+    parser.add_argument("--features", default="comparison")
     options = parser.parse_args()
     begin = time.perf_counter()
     settings = {"max_iterations": options.iterations}
     if options.algorithm == "lbfgs":
         settings |= {"c1": 0, "c2": options.l2}
     trainer = pycrfsuite.Trainer(options.algorithm, settings, verbose=False)
-    for sentence in read(options.train):
-        trainer.append(features([word for word, _ in sentence]), [tag for _, tag in sentence])
+    sentences = read(options.train)
+    words = [[word for word, _ in sentence] for sentence in sentences]
+    rows = map(features, words) if options.features == "comparison" else described(words, options.features)
+    for sentence, row in zip(sentences, rows, strict=True):
+        trainer.append(row, [tag for _, tag in sentence])
     encoded = time.perf_counter()
     trainer.train(options.model)
     trained = time.perf_counter()

@@ -31,6 +31,11 @@ class Annotator:
     nbest: int = 0
     names: Sequence[str] | None = None  # what the model's tags are called in the output
 
+    @property
+    def only_tags(self) -> bool:
+        """Whether nothing but the best tags is wished for."""
+        return not (self.constraints or self.probabilities or self.min_probability or self.nbest)
+
     def start(self) -> Work:
         names = np.array(self.names or self.model.classes_, dtype=object)
         same = names[:, None] == names  # (K, K) tags with one name add up to one probability

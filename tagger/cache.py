@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 import numpy as np
+
+from tagger.vocab import Vocabulary, numbers
 
 CACHE_BYTES = 1 << 25
 LEAST_WORDS = 1 << 12  # kept however large their rows are
@@ -24,22 +27,22 @@ class WordCache:
     def __init__(self, compute: Callable[[Sequence[str]], Arrays]) -> None:
         self.compute = compute
         self.arrays = compute([])
-        self.slots: dict[str, int] = {}
+        self.words = Vocabulary()  # in the order of their rows
         self.used = self.first = len(next(iter(self.arrays.values())))
         self.returned = np.zeros(self.first, bool)  # whether a row was asked for again
         row_bytes = sum(rows.itemsize * math.prod(rows.shape[1:]) for rows in self.arrays.values())
         self.limit = max(LEAST_WORDS, CACHE_BYTES // row_bytes)
 
-    def find(self, words: Sequence[str]) -> np.ndarray:
-        """The row of each of these distinct words."""
-        fresh = [word for word in words if word not in self.slots]
-        if len(self.slots) + len(fresh) > self.limit:
-            self.make_room(len(words))
-            fresh = [word for word in words if word not in self.slots]
+    def find(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+        """(N,) the row of each word of these sentences."""
+        found = self.first + numbers(sentences, self.words)
+        if len(self.words) > self.limit and self.used > self.first:
+            self.make_room(len(self.words) - (self.used - self.first))
+            found = self.first + numbers(sentences, self.words)
         before = self.used
+        fresh = len(self.words) - (self.used - self.first)
         if fresh:
-            self.extend(fresh)
-        found = np.fromiter(map(self.slots.__getitem__, words), np.int64, len(words))
+            self.extend(list(islice(reversed(self.words), fresh))[::-1])
         self.returned[found[found < before]] = True
         return found
 
@@ -49,9 +52,8 @@ class WordCache:
         keep = keep if len(keep) + wanted <= self.limit else keep[:0]
         stay = np.concatenate([np.arange(self.first), keep])
         self.arrays = {name: rows[stay] for name, rows in self.arrays.items()}
-        place = np.full(self.used, -1)
-        place[keep] = self.first + np.arange(len(keep))
-        self.slots = {word: int(place[slot]) for word, slot in self.slots.items() if place[slot] >= 0}
+        words = list(self.words)
+        self.words = Vocabulary.of(words[row - self.first] for row in keep.tolist())
         self.used, self.returned = len(stay), np.zeros(len(stay), bool)
 
     def extend(self, words: list[str]) -> None:
@@ -61,7 +63,6 @@ class WordCache:
         for name, rows in self.compute(words).items():
             self.arrays[name] = with_room(self.arrays[name], self.used, end, room)
             self.arrays[name][self.used : end] = rows[self.first :]
-        self.slots.update(zip(words, range(self.used, end), strict=True))
         self.used = end
 
 

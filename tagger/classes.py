@@ -18,6 +18,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays, narrow
 from tagger.errors import CorpusError, quote
 from tagger.files import Lines
+from tagger.pieces import Pieces
 from tagger.vocab import StringTable
 
 DIGIT = re.compile(r"\d")
@@ -59,10 +60,10 @@ class WordClasses:
         found[missing] = self.words.find([plain[i].lower() for i in missing.tolist()])
         return found
 
-    def names(self, size: int, rows: np.ndarray) -> list[str | None]:
-        """The classes of these rows as text, None where a row is -1."""
-        numbers = np.append(self.classes[size].astype(np.int64), -1)[rows]
-        return [None if number < 0 else str(number) for number in numbers.tolist()]
+    def names(self, size: int, rows: np.ndarray) -> Pieces:
+        """The classes of these rows as text, none where a row is -1."""
+        numbers = np.append(self.classes[size].astype(np.int64), 0)[rows]
+        return Pieces.of(list(map(str, numbers.tolist()))).only(rows >= 0)
 
     def restricted(self, sizes: Iterable[int]) -> WordClasses:
         """Only these sizes."""

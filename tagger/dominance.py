@@ -23,10 +23,9 @@ class Dominance:
         self.A = A
         finite = np.abs(A[np.isfinite(A)]).max(initial=0.0)
         reach = self.wide() if len(A) > LARGE else self.exact()
-        np.fill_diagonal(reach, 0.0)
         reach += 16 * np.finfo(A.dtype).eps * (1 + 2 * finite)
+        np.fill_diagonal(reach, -np.inf)  # the best one itself is always looked at
         self.reach = reach.astype(A.dtype)  # (K, K) [best, other]
-        self.widest = self.reach.max(axis=1)  # (K,)
 
     def exact(self) -> np.ndarray:
         reach = np.full(self.A.shape, -np.inf)
@@ -42,21 +41,17 @@ class Dominance:
 
     def __call__(self, previous: np.ndarray, now: np.ndarray) -> None:
         K = len(self.A)
-        flat = previous.reshape(-1)
         best = previous.argmax(axis=1)
-        top = flat[np.arange(len(best)) * K + best]
+        top = previous.reshape(-1)[np.arange(0, previous.size, K) + best]
         np.take(self.A, best, axis=0, out=now, mode="clip")
-        near = np.flatnonzero(previous >= (top - self.widest[best])[:, None])
-        rows, others = np.divmod(near, K)
         with np.errstate(invalid="ignore"):  # rows in which nothing is possible
-            below = top[rows] - flat[near]
-        bests = best[rows]
-        left = np.flatnonzero((below <= self.reach.reshape(-1)[bests * K + others]) & (bests != others))
+            below = top[:, None] - previous
+        left = np.flatnonzero(below <= np.take(self.reach, best, axis=0))
         if left.size:
-            rows, others, below = rows[left], others[left], below[left]
+            rows, others = np.divmod(left, K)
             candidates = np.take(self.A, others, axis=0)
-            candidates -= below[:, None]
-            first = np.flatnonzero(np.diff(rows, prepend=-1))
+            candidates -= below.reshape(-1)[left][:, None]
+            first = np.flatnonzero(np.append(True, rows[1:] != rows[:-1]))
             at = rows[first]
             now[at] = np.maximum(now[at], np.maximum.reduceat(candidates, first, axis=0))
         now[np.isneginf(top)] = -np.inf

@@ -12,13 +12,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tagger.buckets import Keys
 from tagger.cache import WordCache
 from tagger.features import Features, token_keys, word_keys
 from tagger.pack import Pack
 from tagger.parts import TagParts
-from tagger.windows import MARKS, Windows
+from tagger.windows import MARKS, Windows, laid_out
 
 TABLE_CELLS = 1 << 18  # the largest table of a template of several words
+BEFORE, AFTER = range(MARKS)  # the rows of the marks in the cache
 
 
 class Emissions:
@@ -32,35 +34,46 @@ class Emissions:
         }
         self.several = [t for t, template in enumerate(features.templates) if template.offset is None]
         self.paired = {part.function for t in self.several for part in features.templates[t].parts}
+        self.indexes: dict[int, Keys] = {}  # of templates, for quick answers to many questions
         self.cache = WordCache(self.score)
         self.tables: dict[int, np.ndarray] = {}  # for a template of several words: (features + 1, K), the last row zero
 
     def __call__(self, sentences: list[Sequence[str]], pack: Pack) -> np.ndarray:
-        windows = Windows.of(sentences, self.features.margin, pack.tokens)
-        slots = np.append(self.cache.find(windows.words), [0, 1])
-        E = np.zeros((len(windows.places), self.K), np.float32)
+        rows, lengths = self.cache.find(sentences), np.array([len(words) for words in sentences], np.int64)
+        places, around = laid_out(rows, lengths, self.features.margin, (BEFORE, AFTER))
+        windows = Windows((), places[pack.tokens], around)
+        E = np.zeros((len(places), self.K), np.float32)
         for offset in self.by_offset:
-            E += np.take(self.cache.arrays[f"scores {offset}"], slots[windows.at(offset)], axis=0)
+            E += np.take(self.cache.arrays[f"scores {offset}"], windows.at(offset), axis=0)
         if self.several:
-            self.add_several(E, windows, {name: self.cache.arrays[name][slots] for name in self.paired})
+            self.add_several(E, windows, {name: self.cache.arrays[name] for name in self.paired})
         return E
 
     def add_several(self, E: np.ndarray, windows: Windows, values: dict[str, np.ndarray]) -> None:
         """What the features of several words add to the emissions (N, K)."""
-        features, rest = self.features, {}
+        features, flat = self.features, E.reshape(-1)
         for t in self.several:
             keys, size = token_keys(features.templates[t], values, windows, features.radix), len(features.keys[t])
+            ids = self.ids(t, keys)
             if size * self.K > TABLE_CELLS or (size > len(E) and t not in self.tables):
-                rest[t] = keys
+                there = np.flatnonzero(ids >= 0)
+                params, widths = features.rows.entries(ids[there])
+                flat[np.repeat(there * self.K, widths) + features.rows.tags[params]] += self.weights[params]
                 continue
             if t not in self.tables:
                 self.tables[t] = np.append(
                     self.sums([t], [features.keys[t]]), np.zeros((1, self.K), np.float32), axis=0
                 )
-            ids = features.ids(t, keys)
             E += np.take(self.tables[t], np.where(ids < 0, size, ids - features.bases[t]), axis=0)
-        if rest:
-            E += self.sums(list(rest), list(rest.values()))
+
+    def ids(self, t: int, keys: np.ndarray) -> np.ndarray:
+        """The features with these keys of template t, -1 where there is none."""
+        own = self.features.keys[t]
+        if t not in self.indexes and len(own) > len(keys):  # few questions are not worth an index
+            return self.features.ids(t, keys)
+        index = self.indexes[t] = self.indexes.get(t) or Keys(own)
+        found = index.find(keys)
+        return np.where(found < 0, -1, self.features.bases[t] + found)
 
     def score(self, words: Sequence[str]) -> dict[str, np.ndarray]:
         """For the two marks, then the words: the value of each function, and for each offset a row of scores (K,)."""
@@ -75,7 +88,7 @@ class Emissions:
     def sums(self, templates: list[int], keys: list[np.ndarray]) -> np.ndarray:
         """(rows, K) the weights of the features with these keys (rows,), added up."""
         rows = len(keys[0])
-        ids = np.concatenate([self.features.ids(t, key) for t, key in zip(templates, keys, strict=True)])
+        ids = np.concatenate([self.ids(t, key) for t, key in zip(templates, keys, strict=True)])
         there = np.flatnonzero(ids >= 0)
         params, widths = self.features.rows.entries(ids[there])
         columns = self.parts.columns

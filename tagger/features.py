@@ -23,9 +23,10 @@ from tagger.archive import Archive, Arrays, narrow
 from tagger.classes import WordClasses
 from tagger.errors import TemplateError
 from tagger.parts import TagParts
+from tagger.pieces import Pieces, distinct
 from tagger.rows import Rows
 from tagger.template import Part, Template, class_sizes, filled, margin, parts_of, values_of
-from tagger.vocab import StringTable, Vocabulary, encode
+from tagger.vocab import StringTable
 from tagger.windows import MARKS, Windows
 
 
@@ -65,10 +66,7 @@ class Features:
     def values(self, words: Sequence[str]) -> dict[str, np.ndarray]:
         """For each function (words + 2,): the ids of its values, then the two marks."""
         found = values_of(self.parts, words, self.classes)
-        said = [value for values in found.values() for value in values if value is not None]
-        there = np.array([[value is not None for value in values] for values in found.values()], bool)
-        ids = np.full((len(found), len(words)), -1)
-        ids[there.reshape(ids.shape)] = self.strings.find(said)
+        ids = self.strings.find(Pieces.joined(list(found.values()))).reshape(len(found), len(words))
         return {name: with_marks(own, self.radix) for name, own in zip(found, ids, strict=True)}
 
     def ids(self, t: int, keys: np.ndarray) -> np.ndarray:
@@ -111,7 +109,7 @@ class Features:
         for template, own in zip(self.templates, keys, strict=True):
             for ids in split(own, self.radix, len(template.parts)):
                 used[ids] = True
-        strings = StringTable(*encode([self.strings[i] for i in np.flatnonzero(used[:-MARKS]).tolist()]))
+        strings = self.strings.taken(np.flatnonzero(used[:-MARKS]))
         place = np.cumsum(used) - used  # of each old id among those used; the marks come last in both
         place[-MARKS:] = len(strings) + np.arange(MARKS)
         joined = [
@@ -181,18 +179,11 @@ def learn_features(
 ) -> tuple[Features, np.ndarray, dict[str, np.ndarray]]:
     """The features of a corpus that occur `min_count` times, those of several words `min_pair_count` times; how often
     each parameter's pair was seen (P,); and what `Features.values` says of the distinct words."""
-    pool = Vocabulary()
-    numbers = {
-        name: [-1 if value is None else pool[value] for value in values]
-        for name, values in values_of(parts_of(templates), windows.words, classes).items()
-    }
-    strings, ids = pool.freeze()
-    ids = np.append(ids, -1)  # so that -1 stays -1
+    strings, values = learn_values(values_of(parts_of(templates), windows.words, classes))
     radix = len(strings) + MARKS
     for template in templates:
         if radix ** len(template.parts) >= 2**63:
             raise TemplateError(f"{template}: too many parts for {len(strings)} different strings")
-    values = {name: with_marks(ids[found], radix) for name, found in numbers.items()}
 
     K = parts.columns
     tokens, columns = parts.events(tags)  # features of one word vote for parts too, those of several for whole tags
@@ -216,6 +207,20 @@ def learn_features(
         features += len(found[0])
     rows = Rows.of(np.concatenate(cells), features, K)
     return Features(templates, strings, keys, rows, classes), np.concatenate(param_counts), values
+
+
+def learn_values(found: dict[str, Pieces]) -> tuple[StringTable, dict[str, np.ndarray]]:
+    """All strings that functions say, in one table, and for each function (words + 2,) the ids of its values."""
+    own = {name: distinct(pieces) for name, pieces in found.items()}
+    said = Pieces.joined([found[name].take(firsts) for name, (firsts, _) in own.items()])
+    firsts, numbers = distinct(said)
+    strings, ids = StringTable.build(said.take(firsts))
+    bounds = np.cumsum([0, *(len(firsts) for firsts, _ in own.values())]).tolist()
+    values = {}
+    for (name, (_, inverse)), begin, end in zip(own.items(), bounds, bounds[1:], strict=False):
+        places = np.append(ids[numbers[begin:end]], -1)  # so that -1 stays -1
+        values[name] = with_marks(places[inverse], len(strings) + MARKS)
+    return strings, values
 
 
 def word_tags(words: np.ndarray, tags: np.ndarray, K: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

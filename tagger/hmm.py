@@ -208,10 +208,8 @@ class HMMTagger(Tagger):
         def score(sentences: list[Words]) -> Lattice:
             sentences = self.marked(sentences)
             pack = Pack.of([len(words) for words in sentences])
-            windows = Windows.of(sentences, 0, pack.tokens)
-            slots = cache.find(windows.words)
-            chain = Chain(pack, start, transitions, end, cache.arrays["scores"][slots[windows.at(0)]])
-            return ChainLattice(chain, step)
+            rows = cache.find(sentences)[pack.tokens]
+            return ChainLattice(Chain(pack, start, transitions, end, cache.arrays["scores"][rows]), step)
 
         return score
 
@@ -221,8 +219,7 @@ class HMMTagger(Tagger):
         def score(sentences: list[Words]) -> Lattice:
             sentences = self.marked(sentences)
             pack = Pack.of([len(words) for words in sentences])
-            windows = Windows.of(sentences, 0, pack.tokens)
-            lines = cache.find(windows.words)[windows.at(0)]
+            lines = cache.find(sentences)[pack.tokens]
             known = (cache.arrays[name] for name in ("words", "scores", "candidates", "places"))
             return TrigramLattice(pack, self.neighbours_, lines, *known)
 

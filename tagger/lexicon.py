@@ -22,7 +22,7 @@ class Lexicon:
         self.counts = counts  # of each entry
 
     @classmethod
-    def of(cls, words: list[str], ids: np.ndarray, tags: np.ndarray, K: int) -> Lexicon:
+    def of(cls, words: Sequence[str], ids: np.ndarray, tags: np.ndarray, K: int) -> Lexicon:
         """Of a text: its distinct words, and for each token the word's place among them and the tag."""
         there = np.bincount(ids, minlength=len(words)) > 0  # a word without any tag is not known
         table, place = StringTable.build([word for word, known in zip(words, there.tolist(), strict=False) if known])

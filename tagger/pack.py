@@ -77,9 +77,10 @@ class Pack:
 
 
 def batches(lengths: Sequence[int] | np.ndarray, tokens: int = PACK_TOKENS) -> list[np.ndarray]:
-    """Sentences of like length in groups of about so many tokens: the indices of each group."""
+    """Sentences of like length in groups of equal size, about so many tokens: the indices of each group."""
     given = np.asarray(lengths, np.int64)
     order = np.argsort(-given, kind="stable")
-    group = (np.cumsum(given[order]) - given[order]) // tokens
-    cuts = np.flatnonzero(np.diff(group)) + 1
+    before = np.cumsum(given[order]) - given[order]
+    groups = max(1, round(given.sum() / tokens))
+    cuts = np.searchsorted(before, given.sum() * np.arange(1, groups) / groups)
     return [part for part in np.split(order, cuts) if len(part)]

@@ -1,40 +1,42 @@
 """Tagging without end: sentences come in, results go out in the same order, in constant memory.
 
-Sentences are gathered into blocks, because many are tagged faster together. A block closes when it is large enough, or
-when the next line would have to be waited for: then whoever is typing on the other side gets an answer at once. Where
-blocks end depends on the input only, never on how many processes share the work.
+Sentences, or lines that hold one, are gathered into blocks, because many are tagged faster together. A block closes
+when it is large enough, or when the next line would have to be waited for: then whoever is typing on the other side
+gets an answer at once. Where blocks end depends on the input only, never on how many processes share the work.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-
-from tagger.sentence import Sentence
+from typing import TypeVar
 
 BLOCK_TOKENS = 1 << 15
 
+Item = TypeVar("Item")
+
 
 def blocks(
-    sentences: Iterable[Sentence], waiting: Callable[[], bool] = lambda: False
-) -> Iterator[tuple[list[Sentence], bool]]:
-    """Sentences block by block, and whether somebody waits for the answer.
+    items: Iterable[Item], weigh: Callable[[Item], int], waiting: Callable[[], bool] = lambda: False
+) -> Iterator[tuple[list[Item], bool]]:
+    """Sentences or lines block by block, and whether somebody waits for the answer.
 
-    `waiting` tells whether the next sentence may take its time. What was read before an error comes out before it.
+    `weigh` tells about how many tokens an item has, `waiting` whether the next one may take its time. What was read
+    before an error comes out before it.
     """
-    block: list[Sentence] = []
+    block: list[Item] = []
     tokens = 0
-    source = iter(sentences)
+    source = iter(items)
     while True:
         try:
-            sentence = next(source)
+            item = next(source)
         except StopIteration:
             break
         except Exception:
             if block:
                 yield block, True
             raise
-        block.append(sentence)
-        tokens += len(sentence) + 1
+        block.append(item)
+        tokens += 1 + weigh(item)
         urgent = waiting()
         if tokens >= BLOCK_TOKENS or urgent:
             yield block, urgent

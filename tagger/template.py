@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import resources
 
 from tagger.classes import WordClasses
 from tagger.errors import TemplateError, quote
 from tagger.files import Lines, exists
-from tagger.spelling import FUNCTIONS, NUMBERED
+from tagger.pieces import Pieces
+from tagger.spelling import FUNCTIONS, NUMBERED, Words
 
 SHIPPED = ("default", "comparison")
 MAX_OFFSET = 100
@@ -134,20 +135,18 @@ def margin(templates: list[Template]) -> int:
     return max(abs(part.offset) for template in templates for part in template.parts)
 
 
-def values_of(
-    parts: Iterable[Part], words: Sequence[str], classes: WordClasses | None = None
-) -> dict[str, list[str | None]]:
+def values_of(parts: Iterable[Part], words: Sequence[str], classes: WordClasses | None = None) -> dict[str, Pieces]:
     """What the function of each part says of each word. Parts that ask for classes need them."""
-    lows = [word.lower() for word in words]
+    spelled = Words(words)
     rows = None if classes is None else classes.find(words)
 
-    def values(part: Part) -> list[str | None]:
-        if part.name == CLASS and part.number is not None:
-            assert classes is not None and rows is not None
-            return classes.names(part.number, rows)
+    def values(part: Part) -> Pieces:
         if part.number is None:
-            return list(map(FUNCTIONS[part.name], words))
-        return list(map(partial(NUMBERED[part.name], part.number), lows))
+            return FUNCTIONS[part.name](spelled)
+        if part.name != CLASS:
+            return NUMBERED[part.name](part.number, spelled)
+        assert classes is not None and rows is not None
+        return classes.names(part.number, rows)
 
     return {part.function: values(part) for part in parts}
 
@@ -174,7 +173,8 @@ def filled(
 
     The marks outside the sentence are `<before>` and `<after>`.
     """
-    values = values_of(parts_of(templates), sentence, classes)
+    found = values_of(parts_of(templates), sentence, classes)
+    values = {name: pieces.strings() for name, pieces in found.items()}
 
     def fill(part: Part, i: int) -> str | None:
         place = i + part.offset

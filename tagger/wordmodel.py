@@ -130,10 +130,10 @@ class WordModel:
         seen = np.append(np.bincount(rows.owners, weights=self.lexicon.counts, minlength=len(rows)), 0)
         return np.asarray(seen[ids] > self.rare_count)
 
-    def learn_raw(self, words: list[str], added: np.ndarray, factor: np.ndarray) -> WordModel:
+    def learn_raw(self, words: Sequence[str], added: np.ndarray, factor: np.ndarray) -> WordModel:
         """P'(x | t) = factor · (P(x | t) + added), with added (words, K), and factor (2, K) as `scale` is."""
         K, here = len(self.prior), set(words)
-        strings = words + [word for word in self.raw.words.strings() if word not in here]
+        strings = [*words, *(word for word in self.raw.words.strings() if word not in here)]
         values = self.raw.dense(strings, K)
         values[: len(words)] += added
         values *= factor[self.frequent(self.lexicon.words.find(strings)).astype(int)]

@@ -2,8 +2,10 @@
 
 import re
 import sys
+from itertools import chain
 from pathlib import Path
 
+from tagger import CRFTagger, read_corpus
 from tagger.template import describe, parse_templates, template_text
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
@@ -24,3 +26,13 @@ def test_the_rivals_features_are_those_of_the_comparison_template():
         words = text.split()
         ours = [sorted(map(as_the_rival_writes_it, row)) for row in describe(words, templates)]
         assert ours == [sorted(row) for row in rival_crfsuite.features(words)]
+
+
+def test_the_rivals_features_of_other_templates_are_those_that_are_learned():
+    """CRFsuite has one parameter for each feature and tag seen together; so have we."""
+    train = read_corpus("data/english-train.txt")[:200]
+    rows = rival_crfsuite.described([sentence.words for sentence in train], "default")
+    tags = [tag for sentence in train for tag in sentence.tags]
+    pairs = {(feature, tag) for row, tag in zip(chain.from_iterable(rows), tags, strict=True) for feature in row}
+    corpus, _ = CRFTagger().encode(train)
+    assert len(pairs) == len(corpus.features.rows.tags)

@@ -17,8 +17,8 @@ def lengths(words):
 def test_words_are_computed_once():
     asked = []
     found = WordCache(lambda words: asked.extend(words) or lengths(words))
-    for words in (["a", "bbb"], ["bbb", "cc", "a"], ["cc"], [], [f"{i:05}" for i in range(100)], ["a"]):
-        slots = found.find(words)
+    for words in (["a", "bbb"], ["bbb", "cc", "a", "cc"], ["cc"], [], [f"{i:05}" for i in range(100)], ["a"]):
+        slots = found.find([words])
         assert found.arrays["length"][slots].tolist() == [len(word) for word in words]
         assert found.arrays["pair"][slots].tolist() == [[len(word), 1] for word in words]
         assert found.arrays["length"][0] == -1
@@ -37,17 +37,17 @@ def test_a_full_cache_forgets_what_did_not_come_back(small):
     found = WordCache(lambda words: asked.extend(words) or lengths(words))
     for i in range(0, 300, 3):
         words = ["often", *(f"{j}" for j in range(i, i + 4))]
-        slots = found.find(words)
+        slots = found.find([words])
         assert found.arrays["length"][slots].tolist() == [len(word) for word in words]
         assert found.arrays["pair"][slots].tolist() == [[len(word), 1] for word in words]
-        assert len(found.slots) <= 10 and len(found.arrays["length"]) <= 11
+        assert len(found.words) <= 10 and len(found.arrays["length"]) <= 11
     assert asked.count("often") == 1
 
 
 def test_a_block_larger_than_the_cache_is_served_all_the_same(small):
     found = WordCache(lengths)
     for words in (["a", "bb"], [f"{i:03}" for i in range(40)], ["a", "bb"], [f"{i:03}" for i in range(40)]):
-        slots = found.find(words)
+        slots = found.find([words])
         assert found.arrays["length"][slots].tolist() == [len(word) for word in words]
 
 

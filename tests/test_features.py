@@ -1,12 +1,14 @@
 """Templates as text, and the features they make of sentences."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from tagger.errors import TemplateError
 from tagger.features import learn_features, token_keys, word_keys
 from tagger.parts import TagParts
-from tagger.spelling import FUNCTIONS, NUMBERED, shape
+from tagger.spelling import FUNCTIONS, NUMBERED, Words, shape
 from tagger.template import SHIPPED, Part, describe, margin, parse_templates, template_text
 from tagger.windows import Windows
 
@@ -68,14 +70,17 @@ def test_describe_shows_what_a_template_sees():
 
 @pytest.mark.parametrize("word, expected", [("Mid-1990s", "Xx-dx"), ("U.S.", "X.X."), ("的", "的"), ("", "")])
 def test_shape(word, expected):
-    assert shape(word) == expected
+    assert shape(Words([word, "a", word])).strings() == [expected, "x", expected]
 
 
 @pytest.mark.parametrize("word", ["", "a", "İ", "ß", "日本", "\udc80", "a\u0301", "𝔘"])
 def test_every_function_takes_any_word(word):
-    found = [function(word) for function in FUNCTIONS.values()]
-    found += [function(3, word) for function in NUMBERED.values()]
-    assert all(value is None or isinstance(value, str) for value in found)
+    """Alone, and among others without being mixed up with them."""
+    functions = [*FUNCTIONS.values(), *(partial(function, 3) for function in NUMBERED.values())]
+    for function in functions:
+        (alone,) = function(Words([word])).strings()
+        assert alone is None or isinstance(alone, str)
+        assert function(Words(["Ab-1", word, "", word])).strings()[1::2] == [alone, alone]
 
 
 def learned(sentences, text, min_count=1):
@@ -149,15 +154,11 @@ def test_too_many_parts_are_refused():
         learned(["a/0 b/1"], " & ".join(f"word[{i}]" for i in range(40)))
 
 
-def test_windows_rearrange_tokens():
-    plain = Windows.of([["a", "b", "c"], [], ["d"]], 2)
-    order = np.array([3, 0, 2, 1])
-    mixed = Windows.of([["a", "b", "c"], [], ["d"]], 2, order)
-    names = [*plain.words, "<", ">"]
-    assert [names[i] for i in plain.at(-1)] == ["<", "a", "b", "<"]
-    assert [names[i] for i in plain.at(2)] == ["c", ">", ">", ">"]
-    for offset in range(-2, 3):
-        assert mixed.at(offset).tolist() == plain.at(offset)[order].tolist()
+def test_windows_see_marks_around_sentences():
+    windows = Windows.of([["a", "b", "c"], [], ["d"]], 2)
+    names = [*windows.words, "<", ">"]
+    assert [names[i] for i in windows.at(-1)] == ["<", "a", "b", "<"]
+    assert [names[i] for i in windows.at(2)] == ["c", ">", ">", ">"]
 
 
 def test_the_comparison_template_equals_the_description_of_the_rivals_features():

@@ -84,10 +84,9 @@ def random_network(layers=1, vectors=None, seed=2):
 @pytest.mark.parametrize("layers", [1, 2])
 def test_emissions_do_not_depend_on_the_company(layers):
     sentences = [["the", "dog", "barks"], ["Zebra"], [], ["dog", "", "x" * 99, "the"]]
-    pack = Pack.of([len(words) for words in sentences])
-    together = np.split(pack.unpack(random_network(layers)(sentences, pack)), np.cumsum([3, 1, 0]))
+    together = np.split(random_network(layers)(sentences), np.cumsum([3, 1, 0]))
     for words, E in zip(sentences, together, strict=True):
-        alone = random_network(layers)([words], Pack.of([len(words)]))
+        alone = random_network(layers)([words])
         np.testing.assert_allclose(E, alone, atol=1e-5)
 
 
@@ -200,11 +199,14 @@ def test_the_parts_of_an_explanation_add_up():
 
 def test_a_hidden_word_is_what_the_part_is_about():
     network, words = random_network(), ["The", "dog", "barks"]
-    parts, whole = occluded(network, words), network([words], Pack.of([3]))
-    without = network([["The", "", "barks"]], Pack.of([3]))
+    parts, whole = occluded(network, words), network([words])
+    without = network([["The", "", "barks"]])
     np.testing.assert_allclose(parts[2]["word[-1]=dog"], whole[2] - without[2], atol=1e-5)
-    long = occluded(network, ["the"] * 30)
+    words = ["the"] * 70 + ["dog"] * 5
+    long = occluded(network, words)
     assert len(long[15]) == 2 * FAR + 2 and "word[-10]=the" in long[15] and "word[-11]=the" not in long[15]
+    without = network([[*words[:72], "", *words[73:]]])
+    np.testing.assert_allclose(long[71]["word[+1]=dog"], (network([words]) - without)[71], atol=1e-5)
 
 
 @pytest.mark.parametrize("size", [0, "7", 7.5, 1 << 40, None])

@@ -11,7 +11,7 @@ from tagger.errors import ModelError
 from tagger.likelihood import Likelihood
 from tagger.pack import Pack
 from tagger.parts import TagParts, separator_of
-from tagger.spelling import jamo, length
+from tagger.spelling import Words, jamo, length
 
 CORPUS = [
     Sentence(w.split(), t.split())
@@ -134,6 +134,7 @@ def test_pairs_seen_once_are_left_out(tmp_path):
 
 
 def test_letters_of_syllables():
-    assert jamo(1, "간") == "\u11ab" and jamo(2, "간") == "\u1161\u11ab" and jamo(4, "간") is None
-    assert jamo(1, "가n") == "n" and jamo(1, "gan") is None and jamo(1, "が") is None
-    assert length("abc") == "3" and length("a" * 30) == "10"
+    words = Words(["간", "가n", "gan", "が"])
+    assert jamo(1, words).strings() == ["\u11ab", "n", None, None]
+    assert jamo(2, words).strings()[0] == "\u1161\u11ab" and jamo(4, words).strings()[0] is None
+    assert length(Words(["abc", "a" * 30])).strings() == ["3", "10"]

@@ -1,15 +1,17 @@
-"""What `tag` reads: the sentences of its files, in blocks, looked at as they pass."""
+"""What `tag` reads: the sentences of its files, or lines that hold one, in blocks, looked at as they pass."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tagger.cli.options import say
 from tagger.constraints import Constraints
 from tagger.corpus import format_of, read_sentences
+from tagger.corpus.slash import tokens
 from tagger.errors import FileError
 from tagger.files import Lines, exists
 from tagger.lexicon import Lexicon
@@ -19,8 +21,8 @@ from tagger.stream import blocks
 GLUED = re.compile(r"[\"'“‘(]*([^\W\d_]{2,}[,;:!?]|[^\W\d_]{4,}\.)[\"'”’)]*")  # world. and well, but not Inc. and etc.
 LOOKED_AT = 1000  # sentences looked at to see whether their marks are glued to the words
 
-Named = tuple[str, list[Sentence]]  # of which file, and sentences
-Source = tuple[Iterator[Sentence], Any]  # sentences, and what has `waiting`
+Named = tuple[str, list[Any]]  # of which file, and sentences or lines
+Source = tuple[Iterator[Any], Any]  # sentences or lines, and what has `waiting`
 
 
 def check_inputs(files: tuple[str, ...], tokenize: str | None, quiet: bool) -> None:
@@ -32,25 +34,51 @@ def check_inputs(files: tuple[str, ...], tokenize: str | None, quiet: bool) -> N
         say(f"{how}; Ctrl-D ends.", quiet)
 
 
-def named_blocks(lines: Lines, read: Callable[[Lines], Source], hint: Hint) -> Iterator[tuple[Named, bool]]:
-    sentences, source = read(lines)
-    for block, urgent in blocks(hint(sentences), lambda: source.waiting):
+class PlainLines:
+    """Lines as they are: they are taken apart where they are tagged, maybe in another process."""
+
+    def read(self, lines: Lines) -> Source:
+        return iter(lines), lines
+
+    def weigh(self, line: str) -> int:
+        return line.count(" ")
+
+    def words(self, line: str) -> Sequence[str]:
+        return tokens(line)
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """The sentences of any format, or of a text without one."""
+
+    tokenize: str | None
+    format: str | None
+    column: str
+    constraints: Constraints | None
+
+    def read(self, lines: Lines) -> Source:
+        """The sentences of one input, and who knows whether the next one has to be waited for."""
+        if self.tokenize:
+            from tagger.rawtext import RawText
+
+            typed = lines.path == "-" and sys.stdin is not None and sys.stdin.isatty()
+            text = RawText(lines, self.tokenize, by_line=typed)
+            return possible(text, lines, self.constraints), text
+        tagged = None if self.constraints and self.constraints.keep_tags else False
+        sentences = read_sentences(lines, self.format or format_of(lines.path), tagged, self.column)
+        return possible(sentences, lines, self.constraints), lines
+
+    def weigh(self, sentence: Sentence) -> int:
+        return len(sentence)
+
+    def words(self, sentence: Sentence) -> Sequence[str]:
+        return sentence.words
+
+
+def named_blocks(lines: Lines, reader: PlainLines | Sentences, hint: Hint) -> Iterator[tuple[Named, bool]]:
+    items, source = reader.read(lines)
+    for block, urgent in blocks(hint(items, reader.words), reader.weigh, lambda: source.waiting):
         yield (lines.name, block), urgent
-
-
-def sentences_of(
-    lines: Lines, tokenize: str | None, format: str | None, column: str, constraints: Constraints | None
-) -> Source:
-    """The sentences of one input, and who knows whether the next one has to be waited for."""
-    if tokenize:
-        from tagger.rawtext import RawText
-
-        typed = lines.path == "-" and sys.stdin is not None and sys.stdin.isatty()
-        text = RawText(lines, tokenize, by_line=typed)
-        return possible(text, lines, constraints), text
-    tagged = None if constraints and constraints.keep_tags else False
-    sentences = read_sentences(lines, format or format_of(lines.path), tagged, column)
-    return possible(sentences, lines, constraints), lines
 
 
 def possible(sentences: Iterable[Sentence], lines: Lines, constraints: Constraints | None) -> Iterator[Sentence]:
@@ -68,13 +96,13 @@ class Hint:
         self.lexicon = lexicon  # of words that are as they should be; None to say nothing
         self.left = LOOKED_AT if lexicon else 0
 
-    def __call__(self, sentences: Iterator[Sentence]) -> Iterator[Sentence]:
-        for sentence in sentences:
+    def __call__(self, items: Iterator[Any], words: Callable[[Any], Sequence[str]]) -> Iterator[Any]:
+        for item in items:
             if self.left and self.lexicon:
                 self.left -= 1
-                glued = [word for word in sentence.words if GLUED.fullmatch(word)]
+                glued = [word for word in words(item) if GLUED.fullmatch(word)]
                 strange = [word for word in glued if not self.lexicon.known([word])[0]]
                 if strange:
                     self.left = 0
                     say(f"hint: {strange[0]!r} looks like a word and a mark; --tokenize sets them apart", quiet=False)
-            yield sentence
+            yield item

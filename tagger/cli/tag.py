@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -14,7 +13,7 @@ import click
 
 from tagger.annotate import Annotator
 from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.inputs import Hint, Named, check_inputs, named_blocks, sentences_of
+from tagger.cli.inputs import Hint, Named, PlainLines, Sentences, check_inputs, named_blocks
 from tagger.cli.options import (
     PATH,
     Finite,
@@ -35,8 +34,11 @@ from tagger.cli.options import (
 from tagger.constraints import Constraints, read_lexicon
 from tagger.cores import available_cores
 from tagger.corpus import FORMATS, format_of, render
+from tagger.corpus.slash import tokens as slash_tokens
 from tagger.errors import CorpusError
 from tagger.files import Lines, open_output
+from tagger.plain import PlainTagging, writable
+from tagger.sentence import Sentence
 from tagger.store import load_models
 from tagger.workers import in_order
 
@@ -114,12 +116,15 @@ def command(
         raise click.UsageError("--nbest does not go with a --map that joins tags: taggings would look alike.")
     say_unmapped(tag_map, quiet)
     annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0, names)
-    read = partial(sentences_of, tokenize=tokenize, format=input_format, column=model.column_, constraints=constraints)
-    plain = not tokenize and (input_format or format_of(files[0])) == "slash"
-    hint = Hint(model.lexicon_ if plain and not quiet else None)
+    lines_in = not tokenize and all((input_format or format_of(path)) == "slash" for path in files)
+    reader: PlainLines | Sentences = Sentences(tokenize, input_format, model.column_, constraints)
+    tagging: PlainRendering | Rendering = Rendering(annotator, write_as)
+    if lines_in and write_as == "slash" and annotator.only_tags and writable(names or model.classes_):
+        reader, tagging = PlainLines(), PlainRendering(annotator)
+    hint = Hint(model.lexicon_ if lines_in and not quiet else None)
     with open_output(output) as stream, progress(files, output, quiet) as advance:
-        todo = chain.from_iterable(named_blocks(Lines(path, encoding), read, hint) for path in files)
-        for text, tokens, fault in in_order(Rendering(annotator, write_as), todo, jobs or available_cores()):
+        todo = chain.from_iterable(named_blocks(Lines(path, encoding), reader, hint) for path in files)
+        for text, tokens, fault in in_order(tagging, todo, jobs or available_cores()):
             stream.write(text)
             stream.flush()
             if fault:
@@ -136,6 +141,9 @@ def check_wishes(format: str, nbest: int | None, probabilities: bool, min_probab
         raise click.UsageError(f"{format} has no place for several taggings: use --output-format slash or jsonl.")
 
 
+Answer = tuple[bytes, int, "str | None"]  # text, how many tokens it has, and what could not be written after it
+
+
 @dataclass(frozen=True)
 class Rendering:
     """Starts what turns a block of sentences into the bytes of the output; it travels to other processes."""
@@ -143,11 +151,10 @@ class Rendering:
     annotator: Annotator
     format: str
 
-    def __call__(self) -> Callable[[Named], tuple[bytes, int, str | None]]:
+    def __call__(self) -> Callable[[Named], Answer]:
         work, column = self.annotator.start(), self.annotator.model.column_
 
-        def answer(named: Named) -> tuple[bytes, int, str | None]:
-            """The text, how many tokens it has, and what could not be written after it."""
+        def answer(named: Named) -> Answer:
             name, block = named
             done: list[bytes] = []
             fault = None
@@ -157,6 +164,28 @@ class Rendering:
             except CorpusError as error:
                 fault = f"{name}: {error}"
             return b"".join(done), sum(map(len, block)), fault
+
+        return answer
+
+
+@dataclass(frozen=True)
+class PlainRendering:
+    """The same for a block of lines, where nothing but tags is wanted."""
+
+    annotator: Annotator
+
+    def __call__(self) -> Callable[[Named], Answer]:
+        model, names = self.annotator.model, self.annotator.names
+        work = PlainTagging(model, names or model.classes_).start()
+        carefully = Rendering(self.annotator, "slash")
+
+        def answer(named: Named) -> Answer:
+            name, lines = named
+            text, tokens = work(lines)
+            try:
+                return text.encode(), tokens, None
+            except UnicodeEncodeError:  # half a character: everything before it can be written
+                return carefully()((name, [Sentence(words) for words in map(slash_tokens, lines)]))
 
         return answer
 

@@ -14,6 +14,7 @@ from tagger.files import Lines
 from tagger.sentence import NO_TAG, Sentence
 
 SEPARATORS = " \t\n"
+TAG_SEPARATORS = SEPARATORS + "\r/"
 
 
 def tokens(line: str) -> list[str]:
@@ -40,7 +41,7 @@ def written_tokens(sentence: Sentence) -> Sequence[str]:
     words = all_checked(sentence.words, SEPARATORS)
     if sentence.tags is None:
         return [*words[:-1], *(ending(word, SEPARATORS) for word in words[-1:])]
-    return list(map("/".join, zip(words, all_checked(sentence.tags, SEPARATORS + "\r/"), strict=True)))
+    return list(map("/".join, zip(words, all_checked(sentence.tags, TAG_SEPARATORS), strict=True)))
 
 
 def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:

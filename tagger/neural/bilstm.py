@@ -206,7 +206,7 @@ class BiLSTMTagger(Tagger):
 
         def score(sentences: list[Words]) -> ChainLattice:
             pack = Pack.of([len(words) for words in sentences])
-            return ChainLattice(Chain(pack, start, transitions, end, network(sentences, pack)), step)
+            return ChainLattice(Chain(pack, start, transitions, end, network(sentences)[pack.tokens]), step)
 
         return score
 

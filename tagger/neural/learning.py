@@ -10,7 +10,7 @@ vector and a number are all that has to be kept to go on where a training was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ Pulse = Callable[[float], bool]
 class Corpus:
     """Sentences as words by number, and their tags."""
 
-    words: list[str]  # distinct
+    words: Sequence[str]  # distinct
     ids: list[np.ndarray]  # of the words of each sentence
     tags: list[np.ndarray]
     forms: np.ndarray  # (V,) the line of each word in the table of embeddings

@@ -15,7 +15,7 @@ from tagger.archive import Archive, Arrays
 from tagger.neural.alphabet import Alphabet
 from tagger.neural.vectors import Vectors
 from tagger.pack import Pack
-from tagger.vocab import StringTable, Vocabulary
+from tagger.vocab import StringTable
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,8 @@ class Lookup:
     @classmethod
     def of(cls, words: Sequence[str], vectors: Vectors) -> Lookup:
         """Of the distinct words of a training corpus."""
-        forms = Vocabulary()
-        for word in words:
-            forms[word.lower()]
-        return cls(forms.freeze()[0], Alphabet.of(words), vectors)
+        forms = list(dict.fromkeys(word.lower() for word in words))
+        return cls(StringTable.build(forms)[0], Alphabet.of(words), vectors)
 
     def __call__(self, words: Sequence[str]) -> Spelled:
         letters, lengths = self.alphabet.numbers(words)

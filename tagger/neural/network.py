@@ -17,8 +17,8 @@ from tagger.archive import Archive, Arrays
 from tagger.cache import WordCache
 from tagger.neural.lookup import Lookup
 from tagger.neural.lstm import GATES, Direction
-from tagger.pack import Pack
-from tagger.windows import Windows
+from tagger.pack import Pack, batches
+from tagger.rows import ranges
 
 WAYS = ("forward", "backward")
 LARGEST = float(np.finfo(np.float16).max)  # of a weight, as models are stored with 16 bits
@@ -52,7 +52,7 @@ def lstm_shapes(name: str, wide: int, hidden: int) -> dict[str, tuple[int, ...]]
 
 
 class Network:
-    """A function from sentences to their emissions (N, K), in the rows of a pack."""
+    """A function from sentences to their emissions (N, K), sentence after sentence."""
 
     def __init__(self, lookup: Lookup, sizes: Sizes, weights: Arrays) -> None:
         from threadpoolctl import ThreadpoolController
@@ -68,13 +68,20 @@ class Network:
         parts = ("input", "recurrent", "bias")
         return [Direction.of(*(self.weights[f"{name}.{way}.{part}"] for part in parts)) for way in WAYS]
 
-    def __call__(self, sentences: Sequence[Sequence[str]], pack: Pack) -> np.ndarray:
+    def __call__(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        begins = np.cumsum(lengths) - lengths
+        E = np.empty((int(lengths.sum()), len(self.weights["output.bias"])), np.float32)
         with self.threads.limit(limits=1, user_api="blas"):  # a step's products are small: threads wait for each other
-            return self.emissions(sentences, pack)
+            for group in batches(lengths):  # the states of many tokens would take much room
+                rows = np.repeat(begins[group], lengths[group]) + ranges(lengths[group])
+                E[rows] = self.emissions([sentences[i] for i in group.tolist()])
+        return E
 
-    def emissions(self, sentences: Sequence[Sequence[str]], pack: Pack) -> np.ndarray:
-        windows = Windows.of(sentences, 0, pack.tokens)
-        rows = self.cache.find(windows.words)[windows.at(0)]  # (N,)
+    def emissions(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+        """The same, of one pack."""
+        pack = Pack.of([len(words) for words in sentences])
+        rows = self.cache.find(sentences)[pack.tokens]  # (N,)
         tables = [self.cache.arrays[way] for way in WAYS]
         states = np.empty((len(rows), 0), np.float32)
         for layer, ways in enumerate(self.context):
@@ -85,7 +92,7 @@ class Network:
                 for way, table, back in zip(ways, tables, (False, True), strict=True)
             ]
             states = np.concatenate(found, axis=1)  # (N, 2H)
-        return np.asarray(states @ self.weights["output"] + self.weights["output.bias"])
+        return pack.unpack(states @ self.weights["output"] + self.weights["output.bias"])
 
     def first_gates(self, words: Sequence[str]) -> Arrays:
         """For each word, what it brings to the gates of the first layer (4H), in both directions."""

@@ -12,31 +12,25 @@ from collections.abc import Sequence
 import numpy as np
 
 from tagger.neural.network import Network
-from tagger.pack import Pack, batches
 
 HIDDEN = ""  # as a word: unknown, and without letters
 FAR = 10  # tokens; what hides further away is not named
+TOGETHER = 64  # sentences with a hidden word that are read at a time
 REST = "all words together"
 
 
 def occluded(network: Network, words: Sequence[str]) -> list[dict[str, np.ndarray]]:
     """For each token the parts (K,) of its emissions, by name."""
     T = len(words)
-    E = emissions(network, [words])[0]  # (T, K)
-    near = [range(max(0, t - FAR), min(T, t + FAR + 1)) for t in range(T)]
+    E = network([words])  # (T, K)
     parts: list[dict[str, np.ndarray]] = [{} for _ in words]
-    for group in batches([T] * T):
-        hidden = [[*words[:i], HIDDEN, *words[i + 1 :]] for i in group.tolist()]
-        for i, without in zip(group.tolist(), emissions(network, hidden), strict=True):
-            for t in near[i]:
-                parts[t][f"word[{i - t:+d}]={words[i]}" if i != t else f"word[0]={words[i]}"] = E[t] - without[t]
+    for begin in range(0, T, TOGETHER):
+        hidden = range(begin, min(T, begin + TOGETHER))
+        without = network([[*words[:i], HIDDEN, *words[i + 1 :]] for i in hidden]).reshape(len(hidden), T, -1)
+        for i in hidden:
+            for t in range(max(0, i - FAR), min(T, i + FAR + 1)):
+                place = f"{i - t:+d}" if i != t else "0"
+                parts[t][f"word[{place}]={words[i]}"] = E[t] - without[i - begin, t]
     for t in range(T):
         parts[t][REST] = E[t] - sum(parts[t].values())
     return parts
-
-
-def emissions(network: Network, sentences: Sequence[Sequence[str]]) -> list[np.ndarray]:
-    """(T, K) for each sentence."""
-    lengths = [len(words) for words in sentences]
-    pack = Pack.of(lengths)
-    return np.split(pack.unpack(network(sentences, pack)), np.cumsum(lengths)[:-1])

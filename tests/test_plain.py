@@ -1,0 +1,29 @@
+"""Plain lines come out as they do sentence by sentence."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagger import HMMTagger, Sentence
+from tagger.annotate import Annotator
+from tagger.corpus import render
+from tagger.corpus.slash import tokens
+from tagger.plain import PlainTagging, writable
+
+MODEL = HMMTagger().fit([Sentence(["the", "dog", "barks"], ["D", "N", "V"]), Sentence(["dogs", "/"], ["N", "D"])])
+lines = st.lists(
+    st.text(" \ta/\u3000", max_size=6) | st.sampled_from(["the dog", "", " barks the ", "/ //"]), max_size=9
+)
+
+
+@given(lines, st.sampled_from([None, ["x", "y", "x"]]))
+def test_lines_equal_sentences(text, names):
+    sentences = Annotator(MODEL, names=names).start()([Sentence(tokens(line)) for line in text])
+    found, count = PlainTagging(MODEL, names or MODEL.classes_).start()(text)
+    assert found.encode() == b"".join(render(sentence, "slash", "upos") for sentence in sentences)
+    assert count == sum(map(len, sentences)) and found.count("\n") == len(text)
+
+
+@pytest.mark.parametrize("tag", ["", "a/b", "a b", "a\tb", "a\nb", "a\r"])
+def test_a_tag_that_cannot_stand_behind_a_slash_is_seen(tag):
+    assert writable(["NN", "|", "、"]) and not writable(["NN", tag])
