@@ -108,3 +108,5 @@ def test_commands_take_several_models(tmp_path):
     assert "were in the training corpus of hmm.npz and crf.npz" in run.stderr
     assert "hmm.npz and crf.npz judged by gold.txt" in (tmp_path / "page.html").read_text("utf-8")
     assert tagger(tmp_path, "tag", *both, "-o", "crf.npz").returncode == 1  # an input is never written over
+    run = tagger(tmp_path, "explain", *both, text="the dog\n")
+    assert run.returncode == 2 and "explain one at a time" in run.stderr

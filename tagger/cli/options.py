@@ -43,21 +43,6 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
-def model_option(command: Decorated) -> Decorated:
-    return click.option(
-        "-m",
-        "--model",
-        "model_path",
-        type=PATH,
-        metavar="FILE",
-        envvar="TAGGER_MODEL",
-        default=MODEL,
-        show_default=True,
-        show_envvar=True,
-        help="The model to use.",
-    )(command)
-
-
 def models_option(command: Decorated) -> Decorated:
     """One model, or several that work together."""
 

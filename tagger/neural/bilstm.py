@@ -8,7 +8,7 @@ large and the model that was judged is the one that is stored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,7 @@ class BiLSTMTagger(Tagger):
         watch: Watch = lambda progress: None,
         checkpoint: Checkpoint | None = None,
         vectors: Vectors | None = None,
-        pulse: Any = lambda part: False,
+        pulse: Callable[[float], bool] = lambda part: False,
     ) -> BiLSTMTagger:
         """Learn from tagged sentences; of the weights at the ends of epochs, the best on a dev set are kept.
 
@@ -96,8 +96,6 @@ class BiLSTMTagger(Tagger):
         now and then; the file is removed when training completes. `vectors` from outside stand beside what is learned.
         """
         need_torch()
-        from threadpoolctl import threadpool_limits
-
         from tagger.neural.learning import one_thread
 
         self.check_settings()
@@ -105,7 +103,7 @@ class BiLSTMTagger(Tagger):
         dev = None if X_dev is None else tagged(X_dev, y_dev)
         self.classes_, tags = tag_numbers(sentences)
         check_dev(self.classes_, dev)
-        with one_thread(), threadpool_limits(limits=1, user_api="blas"):
+        with one_thread():
             learner = self.learner(sentences, tags, vectors or Vectors.none())
 
             def dev_score(weights: np.ndarray) -> float:

@@ -55,6 +55,8 @@ class Corpus:
 
 
 class Learner:
+    """A network on its way: `epoch` takes it through the corpus once, `judged` is what has come of it."""
+
     def __init__(
         self, corpus: Corpus, lookup: Lookup, module: Module, rate: float, batch_size: int, epochs: int, seed: int
     ) -> None:
