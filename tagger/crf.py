@@ -6,7 +6,7 @@ are weights themselves. A feature or tag bigram never seen in training has weigh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,18 @@ from tagger.features import Features, learn_features
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
-from tagger.model import Scorer, Section, Tagger, Terms, Words, check_dev, tag_numbers, tagged, training_sentences
+from tagger.model import (
+    Following,
+    Scorer,
+    Section,
+    Tagger,
+    Terms,
+    Words,
+    check_dev,
+    tag_numbers,
+    tagged,
+    training_sentences,
+)
 from tagger.overlap import marks
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, among, read_choices
@@ -40,6 +51,7 @@ from tagger.windows import Windows
 
 if TYPE_CHECKING:
     from tagger.likelihood import Corpus, Layout
+    from tagger.optimize import Result
 
 CLASSES = "classes"  # the shipped template with features of word classes
 LEVELS = 512  # of a stored weight's size
@@ -137,25 +149,31 @@ class CRFTagger(Tagger):
             ).train()
         if not np.isfinite(found.loss):
             raise TrainingError(f"the loss became {found.loss}: no model; try another --l2 (it was {self.l2})")
-        self.set_weights(*layout.split(state.best_weights if dev else found.x))
+        self.conclude(sentences, layout.split(state.best_weights if dev else found.x), found, init)
+        if dev:
+            self.summary_ |= {"dev_accuracy": state.best_accuracy, "best_iteration": state.best_iteration}
+        if checkpoint:
+            checkpoint.remove()
+        return self
+
+    def conclude(
+        self, sentences: list[Sentence], weights: Iterable[np.ndarray], found: Result, init: CRFTagger | None
+    ) -> None:
+        """Keep these weights, of the features, start, transitions and end, and what is told of how they were found."""
+        self.set_weights(*weights)
         self.drop_zeros()
         self.seen_ = marks(sentence.words for sentence in sentences)
         if init:
             self.seen_ = np.union1d(self.seen_, init.seen_)
         self.summary_ = {
             "sentences": len(sentences),
-            "tokens": len(corpus.tags),
+            "tokens": sum(map(len, sentences)),
             "parameters": len(found.x),
             "iterations": found.iterations,
             "evaluations": found.evaluations,
             "loss": found.loss,
             "stopped": found.reason,
         }
-        if dev:
-            self.summary_ |= {"dev_accuracy": state.best_accuracy, "best_iteration": state.best_iteration}
-        if checkpoint:
-            checkpoint.remove()
-        return self
 
     def prints(self, sentences: list[Sentence], init: CRFTagger | None) -> dict[str, str]:
         """Fingerprints of what a checkpoint belongs to."""
@@ -280,6 +298,9 @@ class CRFTagger(Tagger):
     def story(self) -> list[Section]:
         own = crf_story(self.classes_, self.parts_.names, self.features_, self.weights_, self.transitions_, self.start_)
         return [*super().story(), *own]
+
+    def following(self) -> Following:
+        return Following.of("weight", self.transitions_, self.start_, self.end_)
 
     def anatomy(self, words: Words) -> Terms:
         present, rows = self.features_.present(words), self.features_.rows

@@ -24,7 +24,7 @@ import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
 from tagger.letters import NONE, Letters, joined
-from tagger.rows import Rows, adds_up
+from tagger.rows import Rows, adds_up, summed
 
 GRID = np.exp(np.arange(-3.0, 9.0, 0.5))  # candidates for κ
 COARSE = 4
@@ -108,9 +108,7 @@ class Guesser:
         said = testimony(Letters(words), suffix_length)
         witnesses = []
         for name, keys in said.items():
-            of = (
-                slice(None) if name == "letters" else few
-            )  # the letters of frequent words tell of their capitalised forms
+            of = slice(None) if name == "letters" else few  # frequent words tell of their capitalised forms
             witnesses.append(learn_witness(keys, owners[of], tags[of], share[of], prior))
         rarest = rare & (total == total[rare].min())
         judged = np.concatenate([some(rarest, K), some(rare & ~rarest, K)])
@@ -202,11 +200,10 @@ def learn_witness(
     for key in said:
         there = np.flatnonzero(key[owners] != NONE)
         keys, at = np.unique(key[owners[there]], return_inverse=True)
-        cells, place = np.unique(at * K + tags[there], return_inverse=True)
-        of_tag = np.bincount(place, weights=share[there], minlength=len(cells))
+        cells, counts, of_tag = summed(at * K + tags[there], share[there], len(keys) * K)
         of_all = np.bincount(at, weights=share[there], minlength=len(keys))
-        kappa, guess[there] = best_kappa(of_tag[place] - share[there], of_all[at] - 1.0, guess[there], share[there])
-        levels.append(Level(keys, Rows.of(cells, len(keys), K), of_tag.astype(np.float32), kappa))
+        kappa, guess[there] = best_kappa(of_tag - share[there], of_all[at] - 1.0, guess[there], share[there])
+        levels.append(Level(keys, Rows.of(cells, len(keys), K), counts.astype(np.float32), kappa))
     return levels
 
 

@@ -21,7 +21,7 @@ from tagger.em import Teacher, Text, Watch
 from tagger.hmm_story import hmm_story
 from tagger.lattice import ChainLattice, Lattice
 from tagger.lexicon import Lexicon
-from tagger.model import Scorer, Section, Tagger, Terms, Words, tag_numbers, training_sentences, words_of
+from tagger.model import Following, Scorer, Section, Tagger, Terms, Words, tag_numbers, training_sentences, words_of
 from tagger.neighbours import Neighbours
 from tagger.overlap import marks
 from tagger.pack import Pack
@@ -120,8 +120,9 @@ class HMMTagger(Tagger):
             self.classes_, tags = tag_numbers(sentences)
             choices = Choices.none(len(self.classes_))
         K = len(self.classes_)
-        lengths = np.array([len(sentence) for sentence in sentences])
-        windows = Windows.of([sentence.words for sentence in sentences], margin=0)
+        written = [sentence.words for sentence in sentences]
+        lengths = np.array(list(map(len, written)))
+        windows = Windows.of(written, margin=0)
         told = tags != OPEN
         ids = windows.at(0)
         self.lexicon_ = Lexicon.of(windows.words, ids[told], tags[told], K)
@@ -270,6 +271,11 @@ class HMMTagger(Tagger):
 
     def story(self) -> list[Section]:
         return [*super().story(), *hmm_story(self.classes_, self.neighbours_, self.words_)]
+
+    def following(self) -> Following:
+        values = self.transitions_.A.copy()
+        values[-1, -1] = 0.0  # a sentence without words
+        return Following("probability", values)
 
     def arrays(self) -> Arrays:
         return self.transitions_.arrays() | self.neighbours_.arrays() | self.words_.arrays()

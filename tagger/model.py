@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -44,8 +45,36 @@ class Section:
     head: list[str] | None = None
 
 
+@dataclass(frozen=True)
+class Following:
+    """What a model thinks of each tag after each other."""
+
+    unit: str  # of the numbers: weight or probability
+    values: np.ndarray  # (K + 1, K + 1) [previous, next]; last the sentence's beginning (row) and its end (column)
+
+    @classmethod
+    def of(cls, unit: str, transitions: np.ndarray, start: np.ndarray, end: np.ndarray) -> Following:
+        """Of a first-order chain."""
+        K = len(start)
+        values = np.zeros((K + 1, K + 1))
+        values[:K, :K], values[K, :K], values[:K, K] = transitions, start, end
+        return cls(unit, values)
+
+
 def number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
+def parts_section(arrays: Arrays) -> Section:
+    """What takes how much room; arrays that belong together, as their names tell, in one row."""
+    numbers: Counter[str] = Counter()
+    room: Counter[str] = Counter()
+    for name, array in arrays.items():
+        part = name.split(".")[0]
+        numbers[part] += array.size
+        room[part] += array.nbytes
+    rows = [[part, number(numbers[part]), f"{size / 1e3:,.1f}"] for part, size in room.most_common()]
+    return Section("parts of the file", rows, ["part", "numbers", "kB unpacked"])
 
 
 class Predictor(ABC):
@@ -139,8 +168,7 @@ class Tagger(Predictor):
         """What a person may want to know of the learned: titles and rows of text, as `tagger inspect` prints them."""
         settings = Section("settings", [[name, str(value)] for name, value in self.stored_settings().items()])
         summary = Section("training", [[name, number(value)] for name, value in self.summary_.items()])
-        rows = self.lexicon_.rows
-        counts = np.bincount(rows.tags, weights=self.lexicon_.counts, minlength=len(self.classes_))
+        rows, counts = self.lexicon_.rows, self.tag_counts()
         words = np.bincount(rows.tags, minlength=len(self.classes_))
         order = np.argsort(-counts, kind="stable").tolist()
         tags = [[self.classes_[k], number(int(counts[k])), number(int(words[k]))] for k in order]
@@ -150,7 +178,22 @@ class Tagger(Predictor):
             ["words", number(len(self.lexicon_.words))],
             ["ambiguous words", number(int((rows.widths > 1).sum()))],
         ]
-        return [Section("model", sizes), settings, summary, Section("tags", tags, ["tag", "tokens", "words"])]
+        return [
+            Section("model", sizes),
+            settings,
+            summary,
+            Section("tags", tags, ["tag", "tokens", "words"]),
+            parts_section(self.arrays()),
+        ]
+
+    def tag_counts(self) -> np.ndarray:
+        """(K,) how often each tag was seen in training."""
+        lexicon = self.lexicon_
+        return np.bincount(lexicon.rows.tags, weights=lexicon.counts, minlength=len(self.classes_))
+
+    def following(self) -> Following | None:
+        """For the heat map of `tagger inspect`; None if the model has no such numbers."""
+        return None
 
     def describe(self) -> dict[str, Any]:
         """What else of the learned the model file tells in words."""
@@ -210,10 +253,10 @@ def tagged(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence
 
 def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence]:
     """The sentences to learn from."""
-    sentences = [sentence for sentence in tagged(X, y) if len(sentence)]
+    sentences = [sentence for sentence in tagged(X, y) if sentence.words]
     if not sentences:
         raise TrainingError("no sentence to learn from: the corpus is empty")
-    if any("" in (sentence.tags or ()) for sentence in sentences):
+    if "" in set(chain.from_iterable(sentence.tags or () for sentence in sentences)):
         raise TrainingError("a token has an empty tag")
     return sentences
 

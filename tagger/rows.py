@@ -71,3 +71,14 @@ def tally(keys: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
     counts = np.bincount(keys, minlength=cells)
     found = np.flatnonzero(counts)
     return found, counts[found]
+
+
+def summed(keys: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The distinct keys, ascending, the sum of the positive weights of each, and the same sum for every key given."""
+    if cells > DENSE:
+        found, place = np.unique(keys, return_inverse=True)
+        sums = np.bincount(place, weights=weights, minlength=len(found))
+        return found, sums, sums[place]
+    sums = np.bincount(keys, weights=weights, minlength=cells)
+    found = np.flatnonzero(sums)
+    return found, sums[found], sums[keys]

@@ -15,12 +15,13 @@ from tagger.checkpoint import State
 from tagger.course import Course
 
 if TYPE_CHECKING:
-    from tagger.likelihood import Corpus, Layout
+    from tagger.likelihood import Corpus, Layout, Likelihood
     from tagger.optimize import Result
 
 DEV_EVERY = 5  # iterations between two looks at the dev set
 WARM_UP = ((20, 20), (5, 15))  # iterations on every twentieth sentence, then on every fifth
 WARM_UP_TOKENS = 5000  # parts smaller than this teach nothing
+LEAST_CURVATURE = 0.01  # without a penalty, that of a weight may be zero
 FIRST_STEP = 0.1  # along the gradient, where the scale is the square root of the curvature
 
 
@@ -47,10 +48,7 @@ class Trainer:
         anew = not self.state.iteration and not self.state.weights.any()
         evaluations = self.warm_up() if anew else 0
         before = self.state.iteration
-        # A weight's curvature grows with its count, slower than in proportion; near the goal it is known better.
-        scale, first_step = self.first_scale(), None
-        if self.state.weights.any():
-            scale, first_step = likelihood.curvature(self.state.weights) ** -0.45, FIRST_STEP
+        scale, first_step = approach(likelihood, self.state.weights)
         found = minimise(
             likelihood,
             self.state.weights,
@@ -68,9 +66,6 @@ class Trainer:
         reason = f"{self.max_iterations} iterations were allowed" if full else found.reason
         return replace(found, iterations=iterations, evaluations=evaluations, reason=reason), self.state
 
-    def first_scale(self) -> np.ndarray:
-        return np.asarray((self.layout.counts + max(2 * self.l2, 1.0)) ** -0.25)  # the exponent was found by trial
-
     def warm_up(self) -> int:
         """Go a long way for little: iterations on a twentieth of the corpus cost a twentieth. Returns evaluations."""
         from tagger.likelihood import Likelihood
@@ -82,14 +77,29 @@ class Trainer:
             before = self.state.iteration
             if self.corpus.lengths[chosen].sum() < WARM_UP_TOKENS or before >= self.max_iterations:
                 continue
-            part = Likelihood(self.corpus, self.layout, self.l2, self.threads, chosen=chosen)
+            part = Likelihood(self.corpus, self.layout, self.l2, self.threads, folds=[chosen])
             found = minimise(
                 part,
                 self.state.weights,
-                self.first_scale(),
+                first_scale(part),
                 min(iterations, self.max_iterations - before),
                 l1=self.l1,
                 watch=lambda i, loss, x, before=before: self.course.after(before + i, None, x),  # type: ignore[misc]
             )
             evaluations += found.evaluations
         return evaluations
+
+
+def first_scale(likelihood: Likelihood) -> np.ndarray:
+    """A weight's curvature grows with its count, slower than in proportion; the exponent was found by trial."""
+    return np.asarray((likelihood.layout.counts + max(2 * likelihood.l2, 1.0)) ** -0.25)
+
+
+def approach(likelihood: Likelihood, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
+    """The scale of the variables for a way that begins at these weights, and the length of the first step on it.
+
+    Near the goal the curvature is known better.
+    """
+    if not weights.any():
+        return first_scale(likelihood), None
+    return np.maximum(likelihood.curvature(weights), LEAST_CURVATURE) ** -0.45, FIRST_STEP

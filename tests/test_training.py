@@ -151,6 +151,13 @@ def test_warming_up_shows_no_loss_and_reaches_the_same_minimum(monkeypatch):
     assert warm.summary_["loss"] == pytest.approx(plain.summary_["loss"], rel=1e-3)
 
 
+def test_without_a_penalty_training_goes_on_after_warming_up(monkeypatch):
+    """Some weights have no curvature then."""
+    monkeypatch.setattr("tagger.trainer.WARM_UP_TOKENS", 300)
+    model = CRFTagger(features="comparison", l2=0.0, max_iterations=45).fit(read_corpus(TRAIN))
+    assert np.isfinite(model.summary_["loss"]) and model.score(read_corpus(TRAIN)) > 0.95
+
+
 def test_iterations_of_warming_up_count(monkeypatch):
     monkeypatch.setattr("tagger.trainer.WARM_UP_TOKENS", 300)
     model = CRFTagger(features="comparison", max_iterations=25).fit(read_corpus(TRAIN))

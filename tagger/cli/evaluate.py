@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import PurePath
 from typing import Any
 
 import click
@@ -20,9 +19,12 @@ from tagger.cli.options import (
     input_format_option,
     map_option,
     models_option,
+    name_of,
     output_option,
+    page_for,
     quiet_option,
     read_tagged,
+    report_option,
     say,
     say_unmapped,
     tag_map_of,
@@ -30,8 +32,8 @@ from tagger.cli.options import (
 )
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, quote
-from tagger.evaluation_page import Judged, evaluation_page, page_template
-from tagger.metrics import compare, evaluate
+from tagger.evaluation_page import Judged, evaluation_page
+from tagger.metrics import Comparison, compare, evaluate
 from tagger.model import Predictor
 from tagger.overlap import overlap
 from tagger.report import as_json, as_table, in_words
@@ -58,7 +60,7 @@ Tags = list[list[str]]
 @models_option
 @click.option("--predictions", metavar="FILE", type=PATH, help="Judge these tags instead of a model's.")
 @click.option("--compare", "others", metavar="MODEL", multiple=True, help="Is the model better than this one?")
-@click.option("--report", metavar="FILE", type=PATH, help="Also write a page for a browser: pictures, errors and why.")
+@report_option
 @input_format_option
 @encoding_option
 @click.option("--column", type=click.Choice(list(COLUMNS)), help="Of CoNLL-U.  [default: the model's, else upos]")
@@ -87,11 +89,7 @@ def command(
     either.
     """
     check_output(output, gold, predictions, map_path, *model_paths, *others)
-    if report == "-":
-        raise click.UsageError("--report: expected the name of a file, got '-'.")
-    if report:
-        check_output(report, gold, predictions, map_path, output, *model_paths, *others)
-    template = page_template() if report else None
+    template = page_for(report, "evaluation.html", gold, predictions, map_path, output, *model_paths, *others)
     tag_map = tag_map_of(map_path)
     model = load_models(model_paths) if not predictions or given("model_paths") else None
     rival_models = {path: load_model(path) for path in others}
@@ -104,31 +102,40 @@ def command(
         guesses = model.predict(sentences) if model else []
     speed = None if predictions else sum(map(len, sentences)) / (time.perf_counter() - begin)
     rivals = {path: rival.predict(sentences) for path, rival in rival_models.items()}
-    remarks = []
-    seen = overlap([sentence.words for sentence in sentences], model.seen_) if model else None
+    words = [sentence.words for sentence in sentences]
+    seen = overlap(words, model.seen_) if model else None
+    by_others = {path: overlap(words, rival.seen_) for path, rival in rival_models.items()}
+    remarks = warnings(gold, {together(model_paths): seen or 0} | by_others)
+    for remark in remarks:
+        say(remark, quiet)
     sentences, guesses, rivals = renamed(sentences, guesses, rivals, tag_map)
     say_unmapped(tag_map, quiet)
-    if seen:
-        remarks.append(f"warning: {seen:,} sentences of {gold} were in the training corpus of {together(model_paths)}")
-        say(remarks[0], quiet)
     lexicon, names = model.lexicon_ if model else None, tag_names(model, tag_map)
     found = evaluate(sentences, guesses, lexicon, names)
     comparisons = {path: compare(sentences, guesses, tags) for path, tags in rivals.items()}
     judged = predictions or together(model_paths)
     told = [in_words(comparison, judged, path) for path, comparison in comparisons.items()]
-    if as_program:
-        compared = [{"model": path, **asdict(comparison)} for path, comparison in comparisons.items()]
-        more = {"training_overlap": seen, "tokens_per_second": speed, "compare": compared}
-        text = json.dumps(as_json(found) | more, ensure_ascii=False, indent=2) + "\n"
-    else:
-        text = as_table(found, sentences, speed) + "".join(f"\n{line}\n" for line in told)
     if report:
-        whose = together([PurePath(path).name for path in ([predictions] if predictions else model_paths)])
-        title = f"{whose} judged by {'standard input' if gold == '-' else PurePath(gold).name}"
+        whose = together([name_of(path) for path in ([predictions] if predictions else model_paths)])
+        title = f"{whose} judged by {name_of(gold)}"
         guesser = None if predictions else model
         case = Judged(title, sentences, guesses, found, guesser, lexicon, names or [], speed, remarks + told)
         write_text(report, evaluation_page(template, case))
-    write_text(output, text)
+    if as_program:
+        more = {"training_overlap": seen, "tokens_per_second": speed, "compare": for_programs(comparisons)}
+        write_text(output, json.dumps(as_json(found) | more, ensure_ascii=False, indent=2) + "\n")
+    else:
+        write_text(output, as_table(found, sentences, speed) + "".join(f"\n{line}\n" for line in told))
+
+
+def warnings(gold: str, seen: dict[str, int]) -> list[str]:
+    """One for each model that has seen so many of the answers."""
+    told = "warning: {:,} sentences of {} were in the training corpus of {}"
+    return [told.format(count, gold, path) for path, count in seen.items() if count]
+
+
+def for_programs(comparisons: dict[str, Comparison]) -> list[dict[str, Any]]:
+    return [{"model": path, **asdict(comparison)} for path, comparison in comparisons.items()]
 
 
 def together(names: Sequence[str]) -> str:

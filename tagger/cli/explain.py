@@ -57,8 +57,9 @@ def command(
     """Say why each token of FILE (default: standard input) gets its tag.
 
     For each token: the tag and its probability, the second most probable tag, and the parts of the score that tipped
-    the balance. They add up to the score of the best path less that of the same path with this one tag replaced. A
-    neural network's score has no such parts: there each word is hidden in turn, and what that changes is its part.
+    the balance. They add up to the score of the best path less that of the same path with this one tag replaced. Where
+    all other tags have probability 0, the one that scores highest in this path takes the second place. A neural
+    network's score has no such parts: there each word is hidden in turn, and what that changes is its part.
     """
     if as_program and as_page:
         raise click.UsageError("--json and --html: choose one.")
@@ -94,7 +95,7 @@ def as_table(tokens: list[Explanation], count: int) -> str:
 def told(token: Explanation, count: int) -> str:
     head = f"{printable(token.word)}/{token.tag}  {token.probability:.3f}"
     if token.runner_up is None:
-        return head + "\n"
+        return f"{head}, no other tag is possible\n"
     lines = [f"{head}, not {token.runner_up} {token.runner_up_probability:.3f}: {token.difference:+.2f}"]
     lines += [f"    {reason.value:+8.3f}  {printable(reason.name)}" for reason in token.reasons[:count]]
     rest = token.reasons[count:]

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -79,6 +80,11 @@ def features_option(command: Decorated) -> Decorated:
 def jobs_option(command: Decorated) -> Decorated:
     help = "Processes to use.  [default: all cores]"
     return click.option("--jobs", type=click.IntRange(0), default=0, help=help)(command)
+
+
+def report_option(command: Decorated) -> Decorated:
+    help = "Also write a page for a browser."
+    return click.option("--report", metavar="FILE", type=PATH, help=help)(command)
 
 
 def quiet_option(command: Decorated) -> Decorated:
@@ -175,6 +181,24 @@ def check_output(output: str, *inputs: str | None) -> None:
     check_writable(output)
     if any(path and path != "-" and os.path.realpath(path) == os.path.realpath(output) for path in inputs):
         raise FileError(f"cannot write {output}: it is an input or another output of the same command")
+
+
+def page_for(report: str | None, name: str, *others: str | None) -> Any:
+    """The template of the page that `--report` asks for, after a look at whether the page can be made and written;
+    `others` are all other files of the command."""
+    if report is None:
+        return None
+    from tagger.pages import page_template
+
+    if report == "-":
+        raise click.UsageError("--report: expected the name of a file, got '-'.")
+    check_output(report, *others)
+    return page_template(name)
+
+
+def name_of(path: str) -> str:
+    """What a page calls a file."""
+    return "standard input" if path == "-" else PurePath(path).name
 
 
 def write_text(path: str, text: str) -> None:

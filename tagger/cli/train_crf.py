@@ -20,6 +20,7 @@ from tagger.cli.options import (
     read_tagged,
 )
 from tagger.cli.training import Stop, check_course, conclude, course_options, output_model_option, watching
+from tagger.cli.tuning import Tuning
 from tagger.crf import CRFTagger
 from tagger.errors import TrainingError
 from tagger.sentence import Sentence
@@ -33,6 +34,7 @@ from tagger.store import load_classes, load_model
         "tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz",
         "tagger train-crf train.txt --features my-template.txt --l2 0.5",
         "tagger train-crf train.txt --unlabeled raw.txt.gz",
+        "tagger train-crf train.txt --tune --dev dev.txt",
         "tagger train-crf train.txt --resume",
         "tagger train-crf medical.txt --init english.npz -o medical.npz",
     ),
@@ -41,6 +43,9 @@ from tagger.store import load_classes, load_model
 @output_model_option
 @corpus_options
 @course_options(patience=10, every=10, unit="iteration")
+@click.option(
+    "--tune", is_flag=True, help="Search --l2, --l1 and --min-count: by --dev, or by cross-validation; then train."
+)
 @features_option
 @click.option(
     "--unlabeled",
@@ -81,6 +86,7 @@ def command(
     encoding: str,
     column: str,
     dev: str | None,
+    tune: bool,
     log: str | None,
     checkpoint: str | None,
     checkpoint_every: int,
@@ -94,9 +100,11 @@ def command(
     """Learn a conditional random field from a tagged corpus.
 
     CORPUS may be - for standard input. The closing line names the model and the command to try next. Ctrl-C saves the
-    best model so far.
+    best model so far. --tune begins its search with the settings given; interrupted, it saves the best that was tried
+    on --dev, while cross-validation has no model to save and only tells the best settings.
     """
     begin = time.perf_counter()
+    check_combination(dev, tune, resume, settings["partial"])
     check_sources(init, unlabeled, classes)
     checkpoint = checkpoint or f"{output}.checkpoint"
     check_course(dev, log, checkpoint, output, corpus, classes, *unlabeled)
@@ -106,10 +114,23 @@ def command(
     table = load_classes(classes) if classes else learned(unlabeled, encoding, quiet, sentences) if unlabeled else None
     model = CRFTagger(**settings)
     model.column_ = column
-    with Stop() as stop, watching(model.max_iterations, log, quiet, stop) as watch:
-        saved = Checkpoint(checkpoint, checkpoint_every, resume)
-        model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old, classes=table)
+    with Stop() as stop:
+        tuning = Tuning(model, sentences, dev_sentences, old, table, quiet, stop) if tune else None
+        if tuning is None or tuning.finds():
+            with watching(model.max_iterations, log, quiet, stop) as watch:
+                saved = Checkpoint(checkpoint, checkpoint_every, resume)
+                model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old, classes=table)
+        if tuning:
+            model = tuning.concluded(model)
     conclude(model, output, begin, quiet, stop, "iteration")
+
+
+def check_combination(dev: str | None, tune: bool, resume: bool, partial: bool) -> None:
+    """Options that make no sense together."""
+    if tune and resume:
+        raise click.UsageError("--resume goes on with one training: give the settings that --tune found, without it.")
+    if tune and partial and not dev:
+        raise click.UsageError("--tune with --partial needs --dev: a partly tagged corpus cannot judge itself.")
 
 
 def check_sources(init: str | None, unlabeled: tuple[str, ...], classes: str | None) -> None:

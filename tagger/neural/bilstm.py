@@ -22,7 +22,18 @@ from tagger.errors import TrainingError
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
-from tagger.model import Scorer, Section, Tagger, Terms, Words, check_dev, tag_numbers, tagged, training_sentences
+from tagger.model import (
+    Following,
+    Scorer,
+    Section,
+    Tagger,
+    Terms,
+    Words,
+    check_dev,
+    tag_numbers,
+    tagged,
+    training_sentences,
+)
 from tagger.neural import need_torch
 from tagger.neural.lookup import Lookup
 from tagger.neural.network import LARGEST, Network, Sizes, restore_weights
@@ -220,6 +231,9 @@ class BiLSTMTagger(Tagger):
 
     def story(self) -> list[Section]:
         return [*super().story(), *network_story(self.classes_, self.lookup_, self.weights_, self.lexicon_)]
+
+    def following(self) -> Following:
+        return Following.of("weight", *(self.weights_[name] for name in ("transitions", "start", "end")))
 
     def arrays(self) -> Arrays:
         own = {f"net.{name}": narrow_floats(array) for name, array in self.weights_.items()}
