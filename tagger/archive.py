@@ -1,20 +1,33 @@
 """Named arrays on their way to and from a model file, checked as they are taken out.
 
-A model's parts put their arrays in and take them out by name; nobody trusts what comes out of a file. `take` refuses an
-array that is missing, of another kind or shape, or not finite, with a `ModelError` that names file and array.
+A model's parts put their arrays in and take them out by name; nobody trusts what comes out of a file. What the file
+declares is checked first: how many members it has, how they are packed, how far all of them would unfold. Then `take`
+reads the little text that NumPy puts before an array, and refuses one of another kind, shape or size before any room is
+made for it; what is read must be finite. So a file costs at most memory in proportion to its size, and whatever is
+wrong with it becomes a `ModelError` that names file and array.
 """
 
 from __future__ import annotations
 
+import math
+import os
+import re
 import zipfile
 from typing import IO, Any
 
 import numpy as np
 
-from tagger.errors import ModelError
+from tagger.errors import ModelError, quote
 
 KINDS = {"b": "bytes", "u": "unsigned integers", "f": "floating-point numbers"}
 MOST_UNFOLDED, SMALL = 100, 1 << 24  # a file may unfold to so many times its size; a small one to so many bytes
+MOST_MEMBERS = 5000
+MOST = 1 << 40  # times that anything was seen
+LARGEST = 1e12  # no number of ours comes near; sums of them stay finite in float32. Of nan the comparison is not true
+MAGIC = b"\x93NUMPY\x01\x00"
+HEADER = re.compile(
+    rb"\{'descr': '(?P<type>[|<>][a-zA-Z]\d+)', 'fortran_order': False, 'shape': \((?P<shape>[\d, ]*)\), \} *\n"
+)
 Arrays = dict[str, np.ndarray]
 
 
@@ -24,28 +37,65 @@ class Archive:
     def __init__(self, name: str, members: zipfile.ZipFile) -> None:
         self.name, self.members = name, members
         self.meta: dict[str, Any] = {}
-        size = sum(member.compress_size for member in members.infolist())
-        unfolded = sum(member.file_size for member in members.infolist())
-        self.check(unfolded < MOST_UNFOLDED * size + SMALL, f"it would unfold to {unfolded:,} bytes")
+        assert members.fp is not None
+        self.size = os.fstat(members.fp.fileno()).st_size
+        declared = members.infolist()
+        self.check(len(declared) <= MOST_MEMBERS, f"it has {len(declared):,} members")
+        self.left = {member.filename: member for member in declared}  # not taken yet
+        self.check(len(self.left) == len(declared), "two of its members have the same name")
+        packed = {member.compress_type for member in declared}
+        self.check(packed <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}, "it is compressed in another way than ours")
+        unfolded = sum(member.file_size for member in declared)
+        self.check(unfolded < MOST_UNFOLDED * self.size + SMALL, f"it would unfold to {unfolded:,} bytes")
 
     def take(self, name: str, kind: str, *shape: int | None) -> np.ndarray:
         """The array of that name; `kind` is b, u or f, None in `shape` stands for any length."""
+        member = self.left.pop(f"{name}.npy", None)
+        if member is None:
+            raise self.error(f"no array {name!r} in it")
         try:
-            with self.members.open(f"{name}.npy") as stream:
-                array = np.lib.format.read_array(stream, allow_pickle=False)
-        except KeyError:
-            raise self.error(f"no array {name!r} in it") from None
-        except Exception as error:  # whatever a damaged member makes zipfile, zlib and NumPy raise
-            raise self.error(f"the array {name!r} cannot be read ({error})") from error
-        fits = array.dtype == np.uint8 if kind == "b" else array.dtype.kind == kind
-        if not fits or array.dtype.byteorder == ">":
-            raise self.error(f"the array {name!r} should hold {KINDS[kind]}, not {array.dtype}")
-        if len(array.shape) != len(shape) or any(b not in (None, a) for a, b in zip(array.shape, shape, strict=True)):
-            expected = " × ".join("any" if n is None else str(n) for n in shape)
-            raise self.error(f"the array {name!r} should have the shape {expected}, not {array.shape}")
-        if kind == "f" and not np.isfinite(array).all():
-            raise self.error(f"the array {name!r} holds numbers that are not finite")
+            with self.members.open(member) as stream:
+                dtype, found = self.header(name, stream)
+                self.check_declared(name, dtype, found, kind, shape)
+                array = np.empty(found, dtype)
+                left = member.file_size - stream.tell()
+                self.check(array.nbytes == left, f"the array {name!r} should have {array.nbytes:,} bytes, not {left:,}")
+                if array.size:
+                    array.data.cast("B")[:] = stream.read()
+        except ModelError:
+            raise
+        except Exception as error:  # whatever a damaged member makes zipfile and zlib raise
+            raise self.error(f"the array {name!r} cannot be read ({quote(str(error))})") from error
+        if kind == "f" and not (float(array.min(initial=0)) > -LARGEST and float(array.max(initial=0)) < LARGEST):
+            raise self.error(f"the array {name!r} holds numbers that are not finite, or out of all bounds")
         return array
+
+    def header(self, name: str, stream: IO[bytes]) -> tuple[np.dtype, tuple[int, ...]]:
+        """Type and shape of the array that follows, if they are written as NumPy writes them for plain numbers."""
+        start = stream.read(len(MAGIC) + 2)
+        text = stream.read(int.from_bytes(start[len(MAGIC) :], "little"))
+        match = HEADER.fullmatch(text) if start.startswith(MAGIC) and len(text) < 1000 else None
+        if match is None:
+            raise self.error(f"{name!r} is not an array of plain numbers")
+        lengths = match["shape"].decode().replace(" ", "").removesuffix(",")
+        return np.dtype(match["type"].decode()), tuple(map(int, lengths.split(","))) if lengths else ()
+
+    def check_declared(
+        self, name: str, dtype: np.dtype, found: tuple[int, ...], kind: str, shape: tuple[int | None, ...]
+    ) -> None:
+        fits = dtype == np.uint8 if kind == "b" else dtype.kind == kind
+        if not fits or dtype.byteorder == ">":
+            raise self.error(f"the array {name!r} should hold {KINDS[kind]}, not {dtype}")
+        if len(found) != len(shape) or any(b not in (None, a) for a, b in zip(found, shape, strict=True)):
+            expected = " × ".join("any" if n is None else str(n) for n in shape)
+            raise self.error(f"the array {name!r} should have the shape {expected}, not {quote(str(found))}")
+        size = dtype.itemsize * math.prod(found)
+        self.check(size < MOST_UNFOLDED * self.size + SMALL, f"the array {name!r} would have {size:,} bytes")
+
+    def check_empty(self) -> None:
+        """That nothing is left which nobody asked for."""
+        if self.left:
+            raise self.error(f"nobody knows its member {quote(min(self.left))}")
 
     def check(self, truth: bool, message: str) -> None:
         if not truth:
@@ -68,7 +118,12 @@ def write_archive(stream: IO[bytes], arrays: Arrays, compressed: bool = True) ->
             member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980
             member.compress_type = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
             with members.open(member, "w", force_zip64=True) as out:
-                np.lib.format.write_array(out, array, allow_pickle=False)
+                np.lib.format.write_array(out, plain(array), version=(1, 0), allow_pickle=False)
+
+
+def plain(array: np.ndarray) -> np.ndarray:
+    """Row after row, the lowest byte first, on any machine."""
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
 
 
 def narrow(array: np.ndarray) -> np.ndarray:

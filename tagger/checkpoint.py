@@ -41,11 +41,13 @@ class State:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file, how often it is written, and whether to begin with what it holds."""
+    """A file, how often it is written, whether to begin with what it holds, and whether it stays when training ends:
+    whoever saves the model removes it after that, so that at any moment one of the two is there."""
 
     path: str | os.PathLike[str]
     every: int = 10
     resume: bool = False
+    keep: bool = False
 
     def save(self, state: State, prints: dict[str, str]) -> None:
         meta = {

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tagger import memory
 from tagger.archive import Archive, Arrays, narrow_floats
 from tagger.chain.packed import Chain
 from tagger.checkpoint import Checkpoint, fingerprint
@@ -40,7 +41,7 @@ from tagger.model import (
     training_sentences,
 )
 from tagger.overlap import marks
-from tagger.pack import Pack
+from tagger.pack import PACK_TOKENS, Pack
 from tagger.partial import OPEN, Choices, among, read_choices
 from tagger.parts import SEPARATORS, TagParts, separator_of
 from tagger.sentence import Sentence
@@ -124,6 +125,7 @@ class CRFTagger(Tagger):
         dev = None if X_dev is None else tagged(X_dev, y_dev)
         corpus, layout = self.encode(sentences, init, classes)
         check_dev(self.classes_, dev)
+        self.check_memory(corpus, layout)
 
         def dev_score(weights: np.ndarray) -> float:
             self.set_weights(*layout.split(weights))
@@ -152,7 +154,7 @@ class CRFTagger(Tagger):
         self.conclude(sentences, layout.split(state.best_weights if dev else found.x), found, init)
         if dev:
             self.summary_ |= {"dev_accuracy": state.best_accuracy, "best_iteration": state.best_iteration}
-        if checkpoint:
+        if checkpoint and not checkpoint.keep:
             checkpoint.remove()
         return self
 
@@ -174,6 +176,21 @@ class CRFTagger(Tagger):
             "loss": found.loss,
             "stopped": found.reason,
         }
+
+    def check_memory(self, corpus: Corpus, layout: Layout) -> None:
+        """Of what is in memory at once, the large things; docs/training.md compares it with what was measured."""
+        N, V, K, columns = len(corpus.tags), len(corpus.windows.words), corpus.K, corpus.parts.columns
+        threads = self.threads or available_cores()
+        need = (
+            N * (8 * columns + 200)  # residuals twice, tokens
+            + 8 * columns * V * len(self.features_.offsets)  # tables of words, and their gradients
+            + 8 * columns * PACK_TOKENS * threads
+            + 8 * K * K * (N // PACK_TOKENS + 8)  # expected steps of each pack
+            + 150 * layout.size  # the optimiser's memory
+            + 1e8
+        )
+        advice = "a part of the corpus, fewer tags, --min-count 2 or --features comparison need less"
+        memory.check(need, f"training on {N:,} tokens, {K:,} tags, {V:,} words", advice)
 
     def prints(self, sentences: list[Sentence], init: CRFTagger | None) -> dict[str, str]:
         """Fingerprints of what a checkpoint belongs to."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
 from tagger.classes import WordClasses
-from tagger.errors import TemplateError
+from tagger.errors import TemplateError, quote
 from tagger.parts import TagParts
 from tagger.pieces import Pieces, distinct
 from tagger.rows import Rows
@@ -126,10 +126,19 @@ class Features:
     @classmethod
     def restore(cls, archive: Archive, templates: list[Template], columns: int) -> Features:
         strings = StringTable.restore(archive, "strings")
-        gaps = [archive.take(f"keys.{t}", "u", None) for t in range(len(templates))]
-        keys = [np.cumsum(gap, dtype=np.int64) for gap in gaps]
+        keys = [restore_keys(archive, t, template, len(strings) + MARKS) for t, template in enumerate(templates)]
         rows = Rows.restore(archive, "features", sum(map(len, keys)), columns)
         return cls(templates, strings, keys, rows, restore_classes(archive, templates))
+
+
+def restore_keys(archive: Archive, t: int, template: Template, radix: int) -> np.ndarray:
+    """The keys of template t, which are stored as the steps from one to the next."""
+    gaps, most = archive.take(f"keys.{t}", "u", None), radix ** len(template.parts)
+    steps = bool((gaps[1:] > 0).all()) and int(gaps.max(initial=0)) < most < 2**63  # so that no sum hides a wrap
+    keys = np.cumsum(gaps, dtype=np.uint64)
+    rising = steps and bool((keys[1:] > keys[:-1]).all()) and int(keys.max(initial=0)) < most
+    archive.check(rising, f"the keys of {quote(str(template))} do not rise, or are too large")
+    return keys.astype(np.int64)
 
 
 def restore_classes(archive: Archive, templates: list[Template]) -> WordClasses | None:

@@ -5,7 +5,8 @@ types a line is answered at once while a large file is still read in large block
 U+2028 and its kin live inside real corpora. Undecodable bytes are an error that knows its line.
 
 Writing: into a temporary file beside the target, flushed to disk, then renamed over it. A reader sees the old file
-or the new one, never half of either.
+or the new one, never half of either. Where the system can (Linux), the temporary file has no name until it is whole, so
+that whatever kills the program leaves no litter. What goes to a terminal is shown, never obeyed.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import os
 import re
 import secrets
 import select
+import shutil
 import stat
 import sys
 import zlib
@@ -42,13 +44,30 @@ def reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-class Lines:
-    """The lines of one input, numbered, without their ends."""
+class Skipped:
+    """What was left out of inputs because of its faults: how many lines, and what was wrong with the first of them."""
 
-    def __init__(self, path: str | os.PathLike[str], encoding: str = "utf-8") -> None:
+    def __init__(self, shown: int = 5) -> None:
+        self.shown = shown
+        self.lines = self.count = 0
+        self.faults: list[str] = []  # the first of `count`
+
+    def add(self, error: CorpusError, lines: int = 1) -> None:
+        self.lines += lines
+        self.count += 1
+        if self.count <= self.shown:
+            self.faults.append(str(error))
+
+
+class Lines:
+    """The lines of one input, numbered, without their ends. With `skipped`, readers leave out what is faulty and note
+    it there."""
+
+    def __init__(self, path: str | os.PathLike[str], encoding: str = "utf-8", skipped: Skipped | None = None) -> None:
         self.path = os.fspath(path)
         self.name = "stdin" if self.path == "-" else self.path
         self.encoding = encoding
+        self.skipped = skipped
         self.number = 0  # of the line handed out last
         self._drained = True  # nothing that has arrived is left to hand out
         self._stream: Any = None
@@ -72,6 +91,8 @@ class Lines:
         """The same input as it arrives, line ends included: for a reader to whom a line means little."""
         self.number, column = 1, 0  # of the character that comes next
         for text in self._texts():
+            if self.skipped and not text.isascii():
+                text = self._replaced(text, column)
             bad = None if text.isascii() else UNDECODABLE.search(text)
             before, line_end, line = text[: bad.start() if bad else None].rpartition("\n")
             if not bad:
@@ -80,6 +101,17 @@ class Lines:
             column = len(line) + (0 if line_end else column)
             if bad:
                 raise self._undecodable(bad.group(), column)
+
+    def _replaced(self, text: str, column: int) -> str:
+        """The text with a mark for each byte that fits nowhere; the lines that have any count as skipped."""
+        before = self.number
+        for number, line in enumerate(text.split("\n")):
+            if bad := UNDECODABLE.search(line):
+                assert self.skipped is not None
+                self.number = before + number
+                self.skipped.add(self._undecodable(bad.group(), bad.start() + (0 if number else column)))
+        self.number = before
+        return UNDECODABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
     @property
     def waiting(self) -> bool:
@@ -140,7 +172,7 @@ class Lines:
             raise FileError(f"cannot read {self.name}: {reason(error)}") from error
         except UnicodeError as error:
             why = getattr(error, "reason", str(error))
-            raise CorpusError(f"{self.name}: cannot be read as {self.encoding}: {why}; try --encoding") from error
+            raise FileError(f"{self.name}: cannot be read as {self.encoding}: {why}; try --encoding") from error
 
 
 @contextlib.contextmanager
@@ -185,15 +217,20 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             raise IsADirectoryError(errno.EISDIR, "it is a directory")
         if exists(path) and not target.is_file():  # a device or a named pipe has no content to protect
             with Path(path).open("wb") as stream:
-                yield stream
+                yield shown(stream)
             return
-        with temporary.open("xb") as stream:
+        nameless = open_nameless(target.parent)
+        with nameless or temporary.open("xb") as stream:
             if target.exists():
-                temporary.chmod(target.stat().st_mode & 0o7777)
+                mode = target.stat().st_mode & 0o7777
+                os.fchmod(stream.fileno(), mode) if nameless else temporary.chmod(mode)
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
+            if nameless:
+                give_name(nameless, temporary)
         temporary.replace(target)
+        sync_folder(target.parent)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -203,6 +240,57 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
 
 
+def open_nameless(folder: Path) -> IO[bytes] | None:
+    """A file that is gone when it is closed, unless it got a name; None where there is no such thing."""
+    with contextlib.suppress(OSError, AttributeError):
+        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "w+b")
+    return None
+
+
+def give_name(stream: IO[bytes], path: Path) -> None:
+    descriptor = stream.fileno()
+    try:
+        # With `src_dir_fd`, which means nothing here, Python asks the system to follow the link.
+        os.link(f"/proc/self/fd/{descriptor}", path, src_dir_fd=descriptor)
+    except OSError:  # nothing that took hours is lost because a name cannot be had in this way
+        stream.seek(0)
+        with path.open("xb") as named:
+            shutil.copyfileobj(stream, named)
+            named.flush()
+            os.fchmod(named.fileno(), os.fstat(descriptor).st_mode & 0o7777)
+            os.fsync(named.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Let the new name outlive a loss of power, where folders can be flushed."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class Screen:
+    """A terminal to write to: control characters in the text are written out, line ends and tabs apart."""
+
+    CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+
+    def write(self, text: bytes) -> int:
+        self.stream.write(self.CONTROL.sub(lambda found: b"\\x%02x" % found[0][-1], text))
+        return len(text)
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+
+def shown(stream: IO[bytes]) -> IO[bytes]:
+    return cast(IO[bytes], Screen(stream)) if stream.isatty() else stream
+
+
 @contextlib.contextmanager
 def open_output(path: str) -> Iterator[IO[bytes]]:
     """A binary stream for results: standard output, or an atomic file, compressed as its suffix says."""
@@ -210,7 +298,7 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
         if sys.stdout is None:
             raise FileError("cannot write stdout: it is closed")
         try:
-            yield sys.stdout.buffer
+            yield shown(sys.stdout.buffer)
             sys.stdout.buffer.flush()
         except BrokenPipeError:
             raise

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tagger import memory
 from tagger.archive import Archive, Arrays
 from tagger.cache import WordCache
 from tagger.chain.packed import Chain
@@ -120,6 +121,8 @@ class HMMTagger(Tagger):
             self.classes_, tags = tag_numbers(sentences)
             choices = Choices.none(len(self.classes_))
         K = len(self.classes_)
+        need = 60 * (K + 1) ** 2 + 400 * len(tags)  # rows of trigrams, tokens
+        memory.check(need, f"an HMM of {K:,} tags", "the rows of trigrams grow with their square; map some tags to one")
         written = [sentence.words for sentence in sentences]
         lengths = np.array(list(map(len, written)))
         windows = Windows.of(written, margin=0)

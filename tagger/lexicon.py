@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tagger.archive import Archive, Arrays, narrow
+from tagger.archive import MOST, Archive, Arrays, narrow
 from tagger.rows import Rows, tally
 from tagger.vocab import StringTable
 
@@ -50,4 +50,6 @@ class Lexicon:
     def restore(cls, archive: Archive, K: int) -> Lexicon:
         words = StringTable.restore(archive, "words")
         rows = Rows.restore(archive, "lexicon", len(words), K)
-        return cls(words, rows, archive.take("lexicon.counts", "u", len(rows.tags)).astype(np.int64))
+        counts = archive.take("lexicon.counts", "u", len(rows.tags))
+        archive.check(int(counts.max(initial=0)) < MOST, "the counts of its words are out of all bounds")
+        return cls(words, rows, counts.astype(np.int64))

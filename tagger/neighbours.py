@@ -18,12 +18,10 @@ from functools import cached_property
 
 import numpy as np
 
-from tagger.archive import Archive, Arrays, narrow
+from tagger.archive import MOST, Archive, Arrays, narrow
 from tagger.guesser import best_kappa
 from tagger.rows import Rows, tally
 from tagger.transitions import Lookup, Steps, Transitions
-
-MOST = 1 << 40  # times that anything was seen
 
 
 @dataclass(frozen=True)

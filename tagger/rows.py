@@ -50,7 +50,10 @@ class Rows:
         tags = archive.take(f"{name}.tags", "u", None)
         fits = adds_up(widths, len(tags)) and int(tags.max(initial=0)) < K
         archive.check(fits, f"the rows {name!r} do not fit their entries or the tag set")
-        return cls(widths, tags.astype(np.int32))
+        rows = cls(widths, tags.astype(np.int32))
+        rising = bool((np.diff(rows.owners * K + rows.tags) > 0).all())
+        archive.check(rising, f"the tags of the rows {name!r} do not rise")
+        return rows
 
 
 def adds_up(lengths: np.ndarray, total: int) -> bool:

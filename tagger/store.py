@@ -9,19 +9,21 @@ the same manner.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import os
 import zipfile
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from tagger.archive import Archive, Arrays, write_archive
 from tagger.classes import WordClasses, read_clusters
+from tagger.corpus.conllu import COLUMNS
 from tagger.crf import CRFTagger
 from tagger.ensemble import Ensemble
-from tagger.errors import FileError, ModelError
+from tagger.errors import FileError, ModelError, plainly, quote
 from tagger.files import atomic_writer, open_input, reason
 from tagger.hmm import HMMTagger
 from tagger.model import Predictor, Tagger
@@ -31,6 +33,8 @@ from tagger.version import __version__
 FORMAT = 1
 KINDS: dict[str, type[Tagger]] = {"hmm": HMMTagger, "crf": CRFTagger, "bilstm": BiLSTMTagger}
 CLASSES = "classes"
+MOST_DESCRIPTION = 1 << 20  # bytes of a small file's description
+SCALARS = (str, int, float, type(None))
 TRAIN_FIRST = "train one with `tagger train-crf CORPUS` or `tagger train-hmm CORPUS`"
 
 
@@ -79,9 +83,11 @@ def load_classes(path: str | os.PathLike[str]) -> WordClasses:
         kind = archive.setting("kind", str)
         if kind != CLASSES:
             raise ModelError(
-                f"{name}: expected word classes, as `tagger learn-classes` writes them, got a {kind!r} model"
+                f"{name}: expected word classes, as `tagger learn-classes` writes them, got a {quote(kind)} model"
             )
-        return WordClasses.restore(archive)
+        classes = WordClasses.restore(archive)
+        archive.check_empty()
+        return classes
 
 
 def begins_as_zip(name: str) -> bool:
@@ -117,34 +123,49 @@ def reading(name: str) -> Iterator[Archive]:
 def read_meta(archive: Archive) -> None:
     """Fill the archive's description, if it is one that this program understands."""
     text = archive.take("meta", "b", None).tobytes()
+    archive.check(len(text) < MOST_DESCRIPTION + 10 * archive.size, f"its description has {len(text):,} bytes")
     try:
-        meta = json.loads(text.decode("utf-8", "surrogatepass"))
+        meta = json.loads(text.decode("utf-8", "surrogatepass"), parse_constant=not_json)
     except (ValueError, RecursionError) as error:
         raise archive.error("its description is not JSON") from error
-    archive.check(
-        isinstance(meta, dict) and isinstance(meta.get("format"), int), "its description has no format version"
-    )
-    if meta["format"] > FORMAT:
-        newer = f"format {meta['format']}, written by tagger {meta.get('program')}"
+    version = meta.get("format") if isinstance(meta, dict) else None
+    if type(version) is not int or version < 1:
+        raise archive.error("its description has no format version")
+    if version > FORMAT:
+        newer = f"format {plainly(str(version))}, written by tagger {plainly(str(meta.get('program')))}"
         raise ModelError(f"{archive.name}: {newer}, is newer than this program ({__version__}); please update it")
     archive.meta = meta
 
 
+def not_json(constant: str) -> NoReturn:
+    """NaN and Infinity, which Python would let pass."""
+    raise ValueError(constant)
+
+
 def build(archive: Archive) -> Tagger:
-    kind = KINDS.get(archive.setting("kind", str))
-    archive.check(kind is not None, f"unknown kind {archive.meta['kind']!r}; expected {' or '.join(KINDS)}")
-    assert kind is not None
-    settings, tags = archive.setting("settings", dict), archive.setting("tags", list)
-    archive.check(
-        bool(tags) and all(isinstance(tag, str) and tag for tag in tags), "its tag set is not a list of names"
-    )
-    try:
-        model = kind(**settings)
-    except TypeError:
-        raise archive.error("it has settings that this program does not know") from None
-    model.classes_ = tags
-    model.column_ = archive.setting("column", str)
+    name = archive.setting("kind", str)
+    archive.check(name in KINDS, f"unknown kind {quote(name)}; expected {' or '.join(KINDS)}")
+    tags, column = archive.setting("tags", list), archive.setting("column", str)
+    names = bool(tags) and all(isinstance(tag, str) and tag for tag in tags)
+    archive.check(names and tags == sorted(set(tags)), "its tag set is not a rising list of names")
+    archive.check(column in COLUMNS, f"unknown column {quote(column)}; expected {' or '.join(COLUMNS)}")
+    model = KINDS[name](**known_settings(archive, KINDS[name]))
+    model.classes_, model.column_ = tags, column
     model.summary_ = archive.setting("summary", dict)
+    told = model.summary_.values()
+    archive.check(all(isinstance(value, SCALARS) for value in told), "the summary of its training is not plain")
     model.seen_ = archive.take("seen", "u", None)
     model.restore(archive)
+    archive.check_empty()
     return model
+
+
+def known_settings(archive: Archive, kind: type[Tagger]) -> dict[str, Any]:
+    """The settings in the file, if a model of that kind has such settings, with values of that sort."""
+    settings, known = archive.setting("settings", dict), inspect.signature(kind).parameters
+    for name, value in settings.items():
+        archive.check(name in known, f"it has a setting that this program does not know, {quote(name)}")
+        sort = type(known[name].default)
+        proper = type(value) is sort or (sort is float and type(value) is int)
+        archive.check(proper, f"its setting {name!r} should be of type {sort.__name__}, got {quote(str(value))}")
+    return settings

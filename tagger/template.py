@@ -7,6 +7,7 @@ the word's class among 128, looked up in a table that comes along with the templ
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from tagger.spelling import FUNCTIONS, NUMBERED, Words
 SHIPPED = ("default", "comparison")
 MAX_OFFSET = 100
 MAX_CLASSES = 1 << 20
+MOST_TEMPLATES = 2000
 CLASS = "class"
 PART = re.compile(r"(?P<name>[a-z]+)(:(?P<low>\d+)(-(?P<high>\d+))?)?(\[(?P<offset>[+-]?\d+)\])?")
 
@@ -80,6 +82,8 @@ def parse_templates(text: str, name: str = "template") -> list[Template]:
             continue
         try:
             found.update(dict.fromkeys(expand([parse_part(part.strip()) for part in line.split("&")])))
+            if len(found) > MOST_TEMPLATES:
+                raise TemplateError(f"expected at most {MOST_TEMPLATES:,} features, ranges written out")
         except TemplateError as error:
             raise TemplateError(f"{name}:{number}: {error}") from None
     if not found:
@@ -115,6 +119,9 @@ def parse_part(text: str) -> list[Part]:
 def expand(choices: list[list[Part]]) -> list[Template]:
     """One template for each choice of parts."""
     chosen: list[tuple[Part, ...]] = [()]
+    several = math.prod(map(len, choices))
+    if several > MOST_TEMPLATES:
+        raise TemplateError(f"the ranges of the line make {several:,} features, expected at most {MOST_TEMPLATES:,}")
     for parts in choices:
         chosen = [(*left, part) for left in chosen for part in parts]
     return [Template(parts) for parts in chosen]

@@ -148,9 +148,9 @@ class Transitions:
 
     @classmethod
     def restore(cls, archive: Archive, K: int) -> Transitions:
+        pi, within, end = archive.take("pi", "f", K), archive.take("A", "f", K, K), archive.take("end", "f", K)
         A = np.zeros((K + 1, K + 1))
-        A[-1, :-1], A[:-1, :-1] = archive.take("pi", "f", K), archive.take("A", "f", K, K)
-        A[:-1, -1] = archive.take("end", "f", K)
+        A[-1, :-1], A[:-1, :-1], A[:-1, -1] = pi, within, end
         rows = Rows.restore(archive, "trigrams", (K + 1) ** 2, K + 1)
         seen, totals = (
             archive.take("trigrams.seen", "f", len(rows.tags)),

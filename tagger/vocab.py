@@ -19,6 +19,8 @@ from tagger.buckets import Buckets
 from tagger.pieces import ByteStrings, Pieces
 from tagger.rows import adds_up, ranges
 
+COLLIDING = 8  # strings of a file with one hash: chance makes hardly two, an enemy could make a search endless
+
 
 class Vocabulary(dict[str, int]):
     """A dictionary in which every string asked for gets the next free number."""
@@ -105,7 +107,22 @@ class StringTable:
     def restore(cls, archive: Archive, name: str) -> StringTable:
         blob, lengths = archive.take(f"{name}.blob", "b", None), archive.take(f"{name}.lengths", "u", None)
         archive.check(adds_up(lengths, len(blob)), f"the strings {name!r} do not fill their blob")
-        return cls(blob, lengths.astype(np.int64))
+        table = cls(blob, lengths.astype(np.int64))
+        archive.check(is_text(blob, table.written.starts), f"the strings {name!r} are not UTF-8")
+        keys = table.hashes
+        rising = (keys[1:] >= keys[:-1]).all() and (keys[COLLIDING:] > keys[:-COLLIDING]).all()
+        archive.check(bool(rising), f"the strings {name!r} are not in the order of their hashes")
+        return table
+
+
+def is_text(blob: np.ndarray, starts: np.ndarray) -> bool:
+    """Whether the blob is UTF-8, and each string begins where a letter begins."""
+    try:
+        blob.tobytes().decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    begins = np.append(blob & 0xC0 != 0x80, True)  # an empty string may begin at the end
+    return bool(begins[starts].all())
 
 
 def as_pieces(strings: Sequence[str] | Pieces) -> Pieces:

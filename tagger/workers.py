@@ -12,10 +12,10 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagger.errors import TaggerError
+from tagger.signals import ENDING, heeded, signals_held
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -116,19 +116,6 @@ class Pool:
             process.join()
 
 
-@contextmanager
-def signals_held() -> Iterator[None]:
-    """Ctrl-C and SIGTERM wait until the block is done: no worker is left half-born."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def give(work: Work) -> Callable[[], Work]:
     return lambda: work
 
@@ -139,10 +126,11 @@ def died() -> TaggerError:
 
 def serve(start: Callable[[], Work], pipe: Connection, foreign: list[Connection]) -> None:
     """The life of a worker: answer blocks until the pipe closes."""
+    for number in heeded():
+        signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the first one decides
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT, signal.SIGTERM])
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     for other in foreign:
         other.close()
     try:

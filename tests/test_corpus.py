@@ -4,6 +4,7 @@ import copy
 import gzip
 import json
 import pickle
+import time
 from io import BytesIO
 from types import SimpleNamespace
 
@@ -644,3 +645,30 @@ def test_layout_makes_no_difference_but_travels_along():
     assert sentence == Sentence(["a"])
     for copied in [sentence.with_tags(["A"]), pickle.loads(pickle.dumps(sentence)), copy.deepcopy(sentence)]:
         assert copied.layout == ("line",)
+
+
+# Found by fuzzing
+
+
+@pytest.mark.parametrize("tagged", [True, False, None])
+def test_a_lone_bracket_is_no_empty_word(tmp_path, tagged):
+    path = tmp_path / "corpus.txt"
+    path.write_text("a/n [ b/n\n")
+    if tagged:
+        with pytest.raises(CorpusError, match=r"no slash in '\['"):
+            list(read_sentences(Lines(path), "pku", tagged))
+    else:
+        assert all("" not in sentence.words for sentence in read_sentences(Lines(path), "pku", tagged))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[" * 1_000_000, "[" * 1_000_000 + "/w", "a/n" + "]nt" * 300_000, "/n]n" * 250_000, "[a/a " * 200_000],
+    ids=["open", "word", "closed", "slashes", "groups"],
+)
+def test_brackets_without_end_take_no_time(tmp_path, line):
+    path = tmp_path / "corpus.txt"
+    path.write_text(line + "\n")
+    begin = time.process_time()
+    assert len(list(read_sentences(Lines(path), None if " " in line else "pku", None))) == 1
+    assert time.process_time() - begin < 10

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagger.errors import CorpusError, FileError, TaggerError, quote
-from tagger.files import Lines, atomic_writer, open_input, open_output
+from tagger.errors import CorpusError, FileError, TaggerError, harmless, quote
+from tagger.files import Lines, Screen, atomic_writer, open_input, open_output
 
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 UNPACKERS = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
@@ -151,7 +151,7 @@ def test_lines_before_an_undecodable_byte_are_handed_out(file):
 
 
 def test_truncated_utf16_is_an_error_and_not_a_crash(file):
-    with pytest.raises(CorpusError, match="utf-16"):
+    with pytest.raises(FileError, match="utf-16"):
         list(Lines(file("a\nb".encode("utf-16") + b"\x00"), "utf-16"))
 
 
@@ -489,3 +489,58 @@ def test_quoted_text_is_shortened_and_harmless():
     assert quote("a" * 40) == repr("a" * 40)
     assert quote("a" * 41) == repr("a" * 40) + "…"
     assert quote("\x1b[2J") == r"'\x1b[2J'"
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files have names from the beginning here")
+def test_a_file_has_no_name_until_it_is_whole(tmp_path):
+    with atomic_writer(tmp_path / "new") as stream:
+        stream.write(b"content")
+        assert left_in(tmp_path) == []
+    assert left_in(tmp_path) == ["new"]
+
+
+@pytest.mark.parametrize("missing", ["O_TMPFILE", "link"])
+def test_where_files_cannot_be_nameless_the_same_holds(tmp_path, monkeypatch, missing):
+    def refuse(*args, **named):
+        raise OSError(1, "Operation not permitted")
+
+    monkeypatch.delattr("os.O_TMPFILE") if missing == "O_TMPFILE" else monkeypatch.setattr("os.link", refuse)
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "file").chmod(0o640)
+    with atomic_writer(tmp_path / "file") as stream:
+        stream.write(b"content" * 100_000)
+    assert (tmp_path / "file").read_bytes() == b"content" * 100_000 and left_in(tmp_path) == ["file"]
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+    with pytest.raises(KeyError), atomic_writer(tmp_path / "file") as stream:
+        stream.write(b"half")
+        raise KeyError
+    assert left_in(tmp_path) == ["file"] and (tmp_path / "file").stat().st_size == 700_000
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_whatever_fails_the_old_file_stays(tmp_path, monkeypatch, step):
+    def fail(*args):
+        raise OSError(5, "Input/output error")
+
+    (tmp_path / "file").write_bytes(b"old")
+    monkeypatch.setattr(f"os.{step}", fail)
+    with (
+        pytest.raises(FileError, match=r"cannot write .*file: Input/output error"),
+        atomic_writer(tmp_path / "file") as s,
+    ):
+        s.write(b"new")
+    assert (tmp_path / "file").read_bytes() == b"old" and left_in(tmp_path) == ["file"]
+
+
+def test_a_terminal_shows_control_characters_and_does_not_obey():
+    shown = io.BytesIO()
+    screen = Screen(shown)
+    text = "a\tb\n\x1b[2J\x00\r\x7f\x9b31m é 中 \u200c\n"
+    assert screen.write(text.encode()) == len(text.encode())
+    assert shown.getvalue().decode() == "a\tb\n\\x1b[2J\\x00\\x0d\\x7f\\x9b31m é 中 \u200c\n"
+
+
+def test_messages_are_written_out():
+    assert harmless("plain é 中") == "plain é 中"
+    assert harmless("a\x1b[2J\nb\udcff") == "a\\x1b[2J\\nb\\udcff"
+    assert harmless("a\nb\t", "\n") == "a\nb\\t"

@@ -1,7 +1,11 @@
 """Model files: what is written can be read, and nothing else is believed."""
 
+import io
 import json
 import pickle
+import struct
+import time
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -176,3 +180,146 @@ def test_an_archive_of_a_newer_version_of_zip_is_refused(tmp_path):
     path.write_bytes(bytes(data))
     with pytest.raises(ModelError, match="not a model"):
         load_model(path)
+
+
+def members_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def rezip(path, members, method=zipfile.ZIP_STORED):
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def refused(path, match):
+    with pytest.raises(ModelError, match=match) as caught:
+        load_model(path)
+    assert str(path) in str(caught.value) and str(caught.value).isprintable() and len(str(caught.value)) < 500
+
+
+def test_members_that_nobody_knows_and_other_compressions_are_refused(path):
+    members = members_of(path)
+    rezip(path, members | {"x.npy": b""})
+    refused(path, "nobody knows its member 'x.npy'")
+    rezip(path, members | {f"x{i}.npy": b"" for i in range(6000)})
+    refused(path, "members")
+    rezip(path, members, zipfile.ZIP_BZIP2)  # which Python unfolds without a limit
+    refused(path, "compressed in another way")
+
+
+def test_two_members_of_one_name_are_refused(path):
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("meta.npy", b"")
+    refused(path, "same name")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
+        "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 3), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (" + "9" * 5000 + ",), }",
+        "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }",
+        "__import__('os').system('true')",
+        "(" * 5000,
+        "\x1b[2J" * 200,
+    ],
+)
+def test_a_forged_header_is_refused_without_room_being_made(path, header):
+    members = members_of(path)
+    text = header.encode() + b"\n"
+    name = "start.npy" if "start.npy" in members else "pi.npy"
+    members[name] = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + b"\x00" * 12
+    rezip(path, members)
+    tracemalloc.start()
+    begin = time.process_time()
+    refused(path, "not a usable model")
+    assert time.process_time() - begin < 1 and tracemalloc.get_traced_memory()[1] < 20e6
+    tracemalloc.stop()
+
+
+def test_bombs_whose_members_overlap_are_refused(tmp_path):
+    """Many entries of the directory share one packed stretch: each is harmless, together they fill the memory."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("meta.npy", b"\x00" * 1_000_000)
+    data = stream.getvalue()
+    begin = data.index(b"PK\x01\x02")
+    end = data.index(b"PK\x05\x06")
+    entry = data[begin:end]
+    entries = b"".join(entry.replace(b"meta.npy", b"%04d.npy" % i) for i in range(1000))
+    tail = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1000, 1000, len(entries), begin, 0)
+    path = tmp_path / "bomb.npz"
+    path.write_bytes(data[:begin] + entries + tail)
+    refused(path, "unfold")
+
+
+def test_strings_must_be_text_in_their_order(path):
+    with np.load(path) as found:
+        blob, lengths = found["words.blob"], found["words.lengths"]
+    content = path.read_bytes()
+    rewrite(path, **{"words.blob": np.full_like(blob, 0xFF)})
+    refused(path, "not UTF-8")
+    path.write_bytes(content)
+    rewrite(path, **{"words.blob": blob[::-1].copy(), "words.lengths": lengths[::-1].copy()})
+    refused(path, "order of their hashes")
+    path.write_bytes(content)
+    same = np.frombuffer(b"x" * 20, np.uint8)
+    rewrite(path, **{"words.blob": same, "words.lengths": np.ones(20, np.uint8)})
+    refused(path, "order of their hashes")
+
+
+def test_keys_must_rise_and_fit(tmp_path):
+    path = tmp_path / "model.npz"
+    save_model(CRFTagger(max_iterations=2).fit(CORPUS), path)
+    with np.load(path) as found:
+        name = max((name for name in found if name.startswith("keys.")), key=lambda name: found[name].size)
+        gaps = found[name].astype(np.uint64)
+    for i, value in [(1, 0), (0, 2**62), (len(gaps) - 1, 2**64 - 1)]:
+        save_model(CRFTagger(max_iterations=2).fit(CORPUS), path)
+        forged = gaps.copy()
+        forged[i] = value
+        rewrite(path, **{name: forged})
+        refused(path, "do not rise")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e30])
+def test_weights_out_of_all_bounds_are_refused(tmp_path, value):
+    path = tmp_path / "model.npz"
+    save_model(CRFTagger(max_iterations=2).fit(CORPUS), path)
+    rewrite(path, start=np.array([0, value, 0], np.float32))
+    refused(path, "not finite")
+
+
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        ({"settings": {"l2": "x"}}, "l2"), ({"settings": {"features": 3}}, "features"), ({"column": "feats"}, "column"),
+        ({"tags": ["N", "D", "V"]}, "rising"), ({"tags": ["D", "D", "V"]}, "rising"), ({"kind": "x" * 9999}, "kind"),
+        ({"format": True}, "version"), ({"format": 0}, "version"), ({"format": 1.5}, "version"),
+        ({"summary": {"tokens": [1]}}, "summary"), ({"template": "suffix:1-100 & " * 3 + "suffix:1-100"}, "features"),
+        ({"template": "x" * 99999}, "template"), ({"padding": ["x"] * 900_000}, "description"),
+    ],
+)  # fmt: skip
+def test_a_forged_description_names_its_fault(tmp_path, changes, reason):
+    path = tmp_path / "model.npz"
+    save_model(CRFTagger(max_iterations=2).fit(CORPUS), path)
+    with_meta(path, **changes)
+    members = members_of(path)
+    rezip(path, members, zipfile.ZIP_DEFLATED)
+    refused(path, reason)
+
+
+@pytest.mark.parametrize("text", [b'{"format": NaN}', b"[" * 100_000, b'{"format": ' + b"1" * 9999 + b"}", b"\xff"])
+def test_what_is_not_quite_json_is_refused(path, text):
+    rewrite(path, meta=np.frombuffer(text, np.uint8))
+    refused(path, "description")
+
+
+def test_a_newer_version_may_be_called_anything(path):
+    with_meta(path, format=2, program="\x1b[2J" * 50)
+    refused(path, "is newer")

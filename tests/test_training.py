@@ -220,7 +220,9 @@ def save(number):
     save_model(model, "model.npz")
     checkpoint.save(State(number, np.full(5000, float(number))), {})
 
+begin = time.perf_counter()
 save(0)
+pace = time.perf_counter() - begin
 random.seed(7)
 reached = 0
 for _ in range(150):
@@ -228,7 +230,7 @@ for _ in range(150):
     if not child:
         for number in range(reached + 1, 1 << 30):
             save(number)
-    time.sleep(random.random() / 20)
+    time.sleep(3 * pace * random.random())
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     state = checkpoint.load({}, 5000, 5000)
@@ -299,3 +301,68 @@ def test_options_that_contradict_each_other_are_wrong_usage(tmp_path):
     assert features.returncode == 2 and "leave out --features" in features.stderr
     kind = tagger(tmp_path, "train-crf", TRAIN, "--init", "hmm.npz")
     assert kind.returncode == 1 and "not a CRF" in kind.stderr
+
+
+def test_without_a_penalty_a_corpus_learned_by_heart_is_named(tmp_path):
+    (tmp_path / "separable.txt").write_text("a/X b/Y\nb/Y a/X\na/X a/X\n")
+    said = tagger(tmp_path, "train-crf", "separable.txt", "--l2", 0).stderr
+    assert "nothing holds the weights back" in said and "-0.0" not in said
+    weights = load_model(tmp_path / "model.npz").weights_
+    assert np.isfinite(weights).all() and np.abs(weights).max() < 100
+    assert "holds" not in tagger(tmp_path, "train-crf", "separable.txt").stderr
+
+
+def test_a_gradient_of_zero_ends_training_at_once():
+    model = CRFTagger().fit([Sentence(["a", "b"], ["X", "X"])])
+    assert model.summary_["stopped"] == "the gradient is zero" and model.summary_["iterations"] == 0
+
+
+def test_a_loss_that_is_no_number_is_named(monkeypatch):
+    from tagger.likelihood import Likelihood
+
+    monkeypatch.setattr(Likelihood, "__call__", lambda self, weights: (float("nan"), np.ones_like(weights)))
+    with pytest.raises(TrainingError, match="the loss became nan: no model"):
+        CRFTagger().fit([Sentence(["a", "b"], ["X", "Y"])])
+
+
+def test_the_checkpoint_stays_until_the_model_is_saved(tmp_path, monkeypatch):
+    """Whoever dies in between can go on."""
+    from tagger.cli import run, train_crf
+
+    monkeypatch.chdir(tmp_path)
+    options = ["--max-iterations", "3", "--checkpoint-every", "1", "-q"]
+
+    def die(model, path):
+        assert (tmp_path / "model.npz.checkpoint").exists()
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train_crf, "save_model", die)
+        assert run(["train-crf", str(TEST), *options]) == 1
+    assert (tmp_path / "model.npz.checkpoint").exists()
+    assert run(["train-crf", str(TEST), *options, "--resume"]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.npz"]
+
+
+def test_two_trainings_do_not_write_into_one_log(tmp_path):
+    first = start(tmp_path, "--max-iterations", "100000", "-o", "a.npz")
+    wait_for(tmp_path / "log", 3)
+    second = start(tmp_path, "--max-iterations", "5", "-o", "b.npz", "-q")
+    assert second.wait(timeout=60) == 0
+    second.communicate()
+    first.send_signal(signal.SIGTERM)
+    first.communicate(timeout=60)
+    rows = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [row["iteration"] for row in rows] == [1, 2, 3, 4, 5]
+
+
+def test_sighup_saves_the_model_and_nohup_is_heeded(tmp_path):
+    process = start(tmp_path, "--max-iterations", "100000")
+    wait_for(tmp_path / "log", 3)
+    process.send_signal(signal.SIGHUP)
+    assert "wrote model.npz" in process.communicate(timeout=60)[1] and process.returncode == 129
+    command = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", sys.executable, "-m", "tagger", "train-crf", str(TEST)]
+    process = subprocess.Popen([*command, "--log", "log2", "--max-iterations", "30", "-q"], cwd=tmp_path)
+    wait_for(tmp_path / "log2", 3)
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(timeout=60) == 0

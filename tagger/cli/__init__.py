@@ -2,20 +2,24 @@
 
 A command's file is imported when the command is used, so that `tagger tag` never loads what only training needs. This
 is also the one door where errors become messages and exit codes: 1 for an error of the user's data, 2 for wrong
-usage, 130 and 143 after Ctrl-C and SIGTERM, 0 when the reader of our output has gone away.
+usage, 130, 143 and 129 after Ctrl-C, SIGTERM and SIGHUP, 0 when the reader of our output has gone away.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
-from tagger.errors import TaggerError
+from tagger import memory
+from tagger.errors import TaggerError, harmless
+from tagger.signals import heeded
 from tagger.version import __version__
 
 COMMANDS = {
@@ -76,16 +80,18 @@ def group() -> None:
 
 
 class Terminated(BaseException):
-    """SIGTERM has come: unwind, so that nothing half-written stays behind."""
+    """A signal has come that ends the program: unwind, so that nothing half-written stays behind."""
 
 
 def terminate(signum: int, frame: Any) -> NoReturn:
-    raise Terminated
+    raise Terminated(signum)
 
 
 def main(args: list[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code."""
-    signal.signal(signal.SIGTERM, terminate)
+    for number in heeded():
+        if number != signal.SIGINT:  # Python raises KeyboardInterrupt by itself
+            signal.signal(number, terminate)
     sys.exit(settle(run(args)))
 
 
@@ -96,26 +102,28 @@ def run(args: list[str] | None) -> int:
             from click.shell_completion import shell_complete
 
             return shell_complete(group, {}, "tagger", Commands.completion_variable, asked)
+        memory.limit()
         with group.make_context("tagger", list(sys.argv[1:] if args is None else args)) as context:
             group.invoke(context)
         return 0
     except TaggerError as error:
         return complain(str(error), 1)
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        text = io.StringIO()
+        error.show(text)
+        return complain(text.getvalue(), error.exit_code, "", "\n")
     except click.exceptions.Exit as error:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return complain("interrupted", 130)
-    except Terminated:
-        return complain("terminated", 143)
+    except Terminated as error:
+        return complain("terminated", 128 + int(error.args[0]))
     except BrokenPipeError:
         return 0
     except OSError as error:
         return complain(error.strerror or str(error), 1)
     except MemoryError:
-        return complain("out of memory", 1)
+        return complain(f"out of memory: it may have {memory.gigabytes(memory.allowed() or 0)}", 1)
 
 
 def settle(status: int) -> int:
@@ -131,7 +139,8 @@ def settle(status: int) -> int:
         return status if gone else complain(f"cannot write stdout: {error.strerror}", 1)
 
 
-def complain(message: str, status: int) -> int:
-    """One line, whatever is in a file's name."""
-    click.echo("tagger: " + message.replace("\n", "\\n"), err=True)
+def complain(message: str, status: int, before: str = "tagger: ", keep: str = "") -> int:
+    """One line, whatever is in a file's name, if there is anybody to read it."""
+    with suppress(OSError):
+        click.echo(before + harmless(message, keep).rstrip("\n"), err=True)
     return status

@@ -13,6 +13,7 @@ from tagger.cli.options import (
     quiet_option,
     say,
     say_unmapped,
+    skipped,
     tag_map_of,
 )
 from tagger.corpus import FORMATS, SUFFIXES_TO_WRITE, format_of, read_sentences, render
@@ -58,7 +59,7 @@ def command(
     """
     check_output(target, source, map_path)
     tag_map = tag_map_of(map_path)
-    lines = Lines(source, encoding)
+    lines = Lines(source, encoding, skipped())
     format = input_format or (format_of(source, SUFFIXES_TO_WRITE) if untagged else None)
     write_as = output_format or format_of(target, SUFFIXES_TO_WRITE)
     sentences = tokens = 0
@@ -71,7 +72,10 @@ def command(
                 stream.write(render(mapped, write_as, to_column or column))
             except CorpusError as error:
                 place = f"{lines.name}: sentence {sentences:,} (up to line {lines.number:,})"
-                raise CorpusError(f"{place}: {error}") from None
+                fault = CorpusError(f"{place}: {error}")
+                if lines.skipped is None:
+                    raise fault from None
+                lines.skipped.add(fault)
     say_unmapped(tag_map, quiet)
     if target != "-":
         say(f"wrote {target}: {sentences:,} sentences, {tokens:,} tokens, as {write_as}", quiet)

@@ -20,6 +20,7 @@ from tagger.cli.options import (
     map_option,
     models_option,
     name_of,
+    on_error_option,
     output_option,
     page_for,
     quiet_option,
@@ -63,6 +64,7 @@ Tags = list[list[str]]
 @report_option
 @input_format_option
 @encoding_option
+@on_error_option
 @click.option("--column", type=click.Choice(list(COLUMNS)), help="Of CoNLL-U.  [default: the model's, else upos]")
 @map_option
 @click.option("--json", "as_program", is_flag=True, help="For programs: rates are fractions, undefined is null.")

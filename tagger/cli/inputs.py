@@ -12,13 +12,14 @@ from tagger.cli.options import say
 from tagger.constraints import Constraints
 from tagger.corpus import format_of, read_sentences
 from tagger.corpus.slash import tokens
-from tagger.errors import FileError
+from tagger.errors import CorpusError, FileError, quote
 from tagger.files import Lines, exists
 from tagger.lexicon import Lexicon
 from tagger.sentence import Sentence
 from tagger.stream import blocks
 
 GLUED = re.compile(r"[\"'“‘(]*([^\W\d_]{2,}[,;:!?]|[^\W\d_]{4,}\.)[\"'”’)]*")  # world. and well, but not Inc. and etc.
+LONGEST = 1 << 20  # tokens of a sentence: more would eat the memory
 LOOKED_AT = 1000  # sentences looked at to see whether their marks are glued to the words
 
 Named = tuple[str, list[Any]]  # of which file, and sentences or lines
@@ -38,7 +39,7 @@ class PlainLines:
     """Lines as they are: they are taken apart where they are tagged, maybe in another process."""
 
     def read(self, lines: Lines) -> Source:
-        return iter(lines), lines
+        return sound_lines(lines), lines
 
     def weigh(self, line: str) -> int:
         return line.count(" ")
@@ -81,12 +82,35 @@ def named_blocks(lines: Lines, reader: PlainLines | Sentences, hint: Hint) -> It
         yield (lines.name, block), urgent
 
 
+def sound_lines(lines: Lines) -> Iterator[str]:
+    """The lines; in the place of a faulty one, if it may be skipped, a blank one."""
+    while True:
+        try:
+            for line in lines:
+                if len(line) > LONGEST and (fault := too_long(len(tokens(line)))):
+                    raise lines.error(fault)
+                yield line
+            return
+        except CorpusError as error:
+            if lines.skipped is None:
+                raise
+            lines.skipped.add(error)
+            yield ""
+
+
+def too_long(length: int) -> str | None:
+    return f"expected at most {LONGEST:,} tokens in a sentence, got {length:,}" if length > LONGEST else None
+
+
 def possible(sentences: Iterable[Sentence], lines: Lines, constraints: Constraints | None) -> Iterator[Sentence]:
     """The sentences, if some tagging of each can be right."""
     for sentence in sentences:
-        if constraints and (fault := constraints.fault(sentence)):
+        fault = too_long(len(sentence)) or (constraints and constraints.fault(sentence))
+        if fault and lines.skipped is None:
             raise lines.error(fault)
-        yield sentence
+        if fault and lines.skipped is not None:
+            lines.skipped.add(lines.error(fault))
+        yield Sentence([]) if fault else sentence
 
 
 class Hint:
@@ -104,5 +128,8 @@ class Hint:
                 strange = [word for word in glued if not self.lexicon.known([word])[0]]
                 if strange:
                     self.left = 0
-                    say(f"hint: {strange[0]!r} looks like a word and a mark; --tokenize sets them apart", quiet=False)
+                    say(
+                        f"hint: {quote(strange[0])} looks like a word and a mark; --tokenize sets them apart",
+                        quiet=False,
+                    )
             yield item

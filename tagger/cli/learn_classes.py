@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from tagger.cli.options import PATH, encoding_option, examples, quiet_option, say
+from tagger.cli.options import PATH, encoding_option, examples, max_memory_option, on_error_option, quiet_option, say
 from tagger.cli.training import check_model_output
 from tagger.cli.unlabeled import learn_from
 from tagger.clustering import MIN_COUNT, SIZES
@@ -42,6 +42,8 @@ from tagger.store import save_classes
     help="Words seen less often get no class.",
 )
 @encoding_option
+@on_error_option
+@max_memory_option
 @quiet_option
 def command(
     files: tuple[str, ...], output: str, sizes: tuple[int, ...], min_count: int, encoding: str, quiet: bool

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
+from tagger import memory
 from tagger.corpus import FORMATS, read_corpus
 from tagger.corpus.conllu import COLUMNS
-from tagger.errors import CorpusError, FileError
-from tagger.files import check_writable, open_output
+from tagger.errors import CorpusError, FileError, harmless
+from tagger.files import Skipped, check_writable, open_output
 from tagger.sentence import Sentence
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 PATH = click.Path(allow_dash=True, readable=False)
 MODEL = "model.npz"
+SKIPPED = "tagger.skipped"
 LANGUAGES = ("english", "chinese")
 
 
@@ -93,7 +97,7 @@ def quiet_option(command: Decorated) -> Decorated:
 
 def corpus_options(command: Decorated) -> Decorated:
     """How to read a tagged corpus."""
-    for option in (column_option, encoding_option, input_format_option):
+    for option in (on_error_option, column_option, encoding_option, input_format_option):
         command = option(command)
     return command
 
@@ -108,6 +112,66 @@ def input_format_option(command: Decorated) -> Decorated:
 
 def encoding_option(command: Decorated) -> Decorated:
     return click.option("--encoding", default="utf-8", show_default=True, help="Of the input, e.g. gbk.")(command)
+
+
+def on_error_option(command: Decorated) -> Decorated:
+    """What readers do with faults is kept in the context of the command, where `skipped` finds it."""
+
+    def choose(context: click.Context, param: click.Parameter, value: str) -> None:
+        if value == "skip":
+            context.meta[SKIPPED] = found = Skipped()
+            context.call_on_close(lambda: tell_skipped(found))
+
+    return click.option(
+        "--on-error",
+        type=click.Choice(["stop", "skip"]),
+        default="stop",
+        show_default=True,
+        expose_value=False,
+        callback=choose,
+        help="Faulty lines: stop at the first, or leave them out and say how many.",
+    )(command)
+
+
+def skipped() -> Skipped | None:
+    """Where to note what is left out of the input; None if nothing may be."""
+    found: Skipped | None = context.meta.get(SKIPPED) if (context := click.get_current_context(silent=True)) else None
+    return found
+
+
+def tell_skipped(found: Skipped) -> None:
+    """Even to those who want to hear nothing else."""
+    if found.lines:
+        more = [f"  {fault}" for fault in found.faults] + ["  …"] * (found.count > len(found.faults))
+        say("\n".join([f"skipped {found.lines:,} line{'s' * (found.lines > 1)}:", *more]), quiet=False)
+
+
+class Size(click.ParamType):
+    """Bytes, as in 500M or 2.5G."""
+
+    name = "size"
+    units: ClassVar[dict[str, int]] = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)([KMGT]?)B?", str(value).upper())
+        if not match or float(match[1]) == 0:
+            self.fail(f"expected a size such as 500M or 2.5G, got {value!r}.", param, ctx)
+        return int(float(match[1]) * self.units[match[2]])
+
+
+def max_memory_option(command: Decorated) -> Decorated:
+    def hold(context: click.Context, param: click.Parameter, value: int | None) -> None:
+        if value:
+            memory.limit(value)
+
+    return click.option(
+        "--max-memory",
+        type=Size(),
+        metavar="SIZE",
+        expose_value=False,
+        callback=hold,
+        help="Use no more, e.g. 4G.  [default: what is free]",
+    )(command)
 
 
 def column_option(command: Decorated) -> Decorated:
@@ -144,8 +208,10 @@ def given(option: str) -> bool:
 
 
 def say(message: str, quiet: bool) -> None:
+    """To a person, if there is one: whatever is in the message, a terminal shows it and does not obey."""
     if not quiet:
-        click.echo(message, err=True)
+        with suppress(OSError):
+            click.echo(harmless(message, "\n"), err=True)
 
 
 def tag_map_of(path: str | None) -> TagMap | None:
@@ -168,7 +234,7 @@ def say_unmapped(tag_map: TagMap | None, quiet: bool) -> None:
 
 def read_tagged(path: str, input_format: str | None, encoding: str, column: str) -> list[Sentence]:
     """A corpus with at least one sentence."""
-    sentences = read_corpus(path, input_format, encoding, column)
+    sentences = read_corpus(path, input_format, encoding, column, skipped())
     if not sentences:
         raise CorpusError(f"{path}: no sentence in it; expected tagged sentences")
     return sentences

@@ -15,8 +15,10 @@ from tagger.cli.options import (
     encoding_option,
     examples,
     input_format_option,
+    on_error_option,
     quiet_option,
     say,
+    skipped,
 )
 from tagger.corpus import LOOK_AHEAD, read_sentences, recognise, render
 from tagger.errors import CorpusError
@@ -44,6 +46,7 @@ SHARE = Finite(0, 1, max_open=True)
 )
 @input_format_option
 @encoding_option
+@on_error_option
 @quiet_option
 def command(
     corpus: str,
@@ -67,7 +70,7 @@ def command(
     files = {part: name_of(corpus, part, output_folder) for part in (REST, *shares)}
     for path in files.values():
         check_output(path, corpus)
-    lines = Lines(corpus, encoding)
+    lines = Lines(corpus, encoding, skipped())
     format = input_format or recognise(lines.head(LOOK_AHEAD))
     sentences = [s for s in read_sentences(lines, format, tagged=format not in WITH_LAYOUT) if len(s)]
     parts = partition(sentences, shares, seed)

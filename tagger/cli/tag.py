@@ -24,10 +24,13 @@ from tagger.cli.options import (
     input_format_option,
     jobs_option,
     map_option,
+    max_memory_option,
     models_option,
+    on_error_option,
     output_option,
     quiet_option,
     say_unmapped,
+    skipped,
     tag_map_of,
     tokenize_option,
 )
@@ -66,6 +69,7 @@ SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
 @input_format_option
 @click.option("--output-format", type=click.Choice(list(FORMATS)), help="How to write.  [default: as the input]")
 @encoding_option
+@on_error_option
 @tokenize_option
 @map_option
 @click.option("--nbest", type=click.IntRange(1), metavar="N", help="The N best taggings with their probabilities.")
@@ -74,6 +78,7 @@ SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
 @click.option("--keep-tags", is_flag=True, help="Tokens that come as word/TAG keep it; word/NN|VB is one of these.")
 @click.option("--lexicon", metavar="FILE", type=PATH, help="Lines word TAB TAG[ TAG…]: the tags words may have.")
 @jobs_option
+@max_memory_option
 @quiet_option
 def command(
     files: tuple[str, ...],
@@ -118,17 +123,20 @@ def command(
     annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0, names)
     lines_in = not tokenize and all((input_format or format_of(path)) == "slash" for path in files)
     reader: PlainLines | Sentences = Sentences(tokenize, input_format, model.column_, constraints)
-    tagging: PlainRendering | Rendering = Rendering(annotator, write_as)
+    left_out = skipped()
+    tagging: PlainRendering | Rendering = Rendering(annotator, write_as, left_out is not None)
     if lines_in and write_as == "slash" and annotator.only_tags and writable(names or model.classes_):
-        reader, tagging = PlainLines(), PlainRendering(annotator)
+        reader, tagging = PlainLines(), PlainRendering(annotator, left_out is not None)
     hint = Hint(model.lexicon_ if lines_in and not quiet else None)
     with open_output(output) as stream, progress(files, output, quiet) as advance:
-        todo = chain.from_iterable(named_blocks(Lines(path, encoding), reader, hint) for path in files)
-        for text, tokens, fault in in_order(tagging, todo, jobs or available_cores()):
+        todo = chain.from_iterable(named_blocks(Lines(path, encoding, left_out), reader, hint) for path in files)
+        for text, tokens, faults in in_order(tagging, todo, jobs or available_cores()):
             stream.write(text)
             stream.flush()
-            if fault:
-                raise CorpusError(fault)
+            for fault in faults:
+                if left_out is None:
+                    raise CorpusError(fault)
+                left_out.add(CorpusError(fault))
             advance(tokens)
 
 
@@ -141,7 +149,7 @@ def check_wishes(format: str, nbest: int | None, probabilities: bool, min_probab
         raise click.UsageError(f"{format} has no place for several taggings: use --output-format slash or jsonl.")
 
 
-Answer = tuple[bytes, int, "str | None"]  # text, how many tokens it has, and what could not be written after it
+Answer = tuple[bytes, int, list[str]]  # text, how many tokens it has, and what could not be written
 
 
 @dataclass(frozen=True)
@@ -150,6 +158,7 @@ class Rendering:
 
     annotator: Annotator
     format: str
+    skip: bool  # what cannot be written becomes a blank line; else it ends the work
 
     def __call__(self) -> Callable[[Named], Answer]:
         work, column = self.annotator.start(), self.annotator.model.column_
@@ -157,13 +166,16 @@ class Rendering:
         def answer(named: Named) -> Answer:
             name, block = named
             done: list[bytes] = []
-            fault = None
-            try:
-                for sentence in work(block):
+            faults: list[str] = []
+            for sentence in work(block):
+                try:
                     done.append(render(sentence, self.format, column))
-            except CorpusError as error:
-                fault = f"{name}: {error}"
-            return b"".join(done), sum(map(len, block)), fault
+                except CorpusError as error:
+                    faults.append(f"{name}: {error}")
+                    if not self.skip:
+                        break
+                    done.append(b"\n")
+            return b"".join(done), sum(map(len, block)), faults
 
         return answer
 
@@ -173,17 +185,18 @@ class PlainRendering:
     """The same for a block of lines, where nothing but tags is wanted."""
 
     annotator: Annotator
+    skip: bool
 
     def __call__(self) -> Callable[[Named], Answer]:
         model, names = self.annotator.model, self.annotator.names
         work = PlainTagging(model, names or model.classes_).start()
-        carefully = Rendering(self.annotator, "slash")
+        carefully = Rendering(self.annotator, "slash", self.skip)
 
         def answer(named: Named) -> Answer:
             name, lines = named
             text, tokens = work(lines)
             try:
-                return text.encode(), tokens, None
+                return text.encode(), tokens, []
             except UnicodeEncodeError:  # half a character: everything before it can be written
                 return carefully()((name, [Sentence(words) for words in map(slash_tokens, lines)]))
 

@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from tagger.checkpoint import Checkpoint
-from tagger.cli.options import PATH, Finite, corpus_options, examples, quiet_option, read_tagged
+from tagger.cli.options import (
+    PATH,
+    Finite,
+    corpus_options,
+    examples,
+    max_memory_option,
+    quiet_option,
+    read_tagged,
+)
 from tagger.cli.training import Stop, check_course, conclude, course_options, output_model_option, watching
 from tagger.neural import need_torch
 from tagger.neural.bilstm import BiLSTMTagger
@@ -47,6 +55,7 @@ SIZE = click.IntRange(1, 4096)
 @click.option(
     "--max-vectors", type=click.IntRange(0), default=100000, show_default=True, help="Of words not in CORPUS."
 )
+@max_memory_option
 @quiet_option
 def command(
     corpus: str,
@@ -78,10 +87,10 @@ def command(
     table = outside(vectors, sentences, max_vectors) if vectors else None
     model = BiLSTMTagger(**settings)
     model.column_ = column
+    saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with Stop() as stop, watching(model.epochs, log, quiet, stop, "epoch") as watch:
-        saved = Checkpoint(checkpoint, checkpoint_every, resume)
         model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, vectors=table, pulse=watch.pulse)
-    conclude(model, output, begin, quiet, stop, "epoch")
+    conclude(model, sentences, output, begin, quiet, stop, saved, "epoch")
 
 
 def outside(path: str, sentences: list[Sentence], others: int) -> Vectors:

@@ -16,6 +16,7 @@ from tagger.cli.options import (
     examples,
     features_option,
     given,
+    max_memory_option,
     quiet_option,
     read_tagged,
 )
@@ -78,6 +79,7 @@ from tagger.store import load_classes, load_model
 @click.option("--init", metavar="MODEL", help="Go on from a CRF: adapt it to this corpus.")
 @click.option("--partial", is_flag=True, help="word/? may have any tag, word/NN|VB one of two.")
 @click.option("--threads", type=click.IntRange(0), default=0, help="Threads to use.  [default: all cores]")
+@max_memory_option
 @quiet_option
 def command(
     corpus: str,
@@ -114,15 +116,15 @@ def command(
     table = load_classes(classes) if classes else learned(unlabeled, encoding, quiet, sentences) if unlabeled else None
     model = CRFTagger(**settings)
     model.column_ = column
+    saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with Stop() as stop:
         tuning = Tuning(model, sentences, dev_sentences, old, table, quiet, stop) if tune else None
         if tuning is None or tuning.finds():
             with watching(model.max_iterations, log, quiet, stop) as watch:
-                saved = Checkpoint(checkpoint, checkpoint_every, resume)
                 model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old, classes=table)
         if tuning:
             model = tuning.concluded(model)
-    conclude(model, output, begin, quiet, stop, "iteration")
+    conclude(model, sentences, output, begin, quiet, stop, saved, "iteration")
 
 
 def check_combination(dev: str | None, tune: bool, resume: bool, partial: bool) -> None:

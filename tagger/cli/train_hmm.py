@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from tagger.cli.options import PATH, corpus_options, examples, quiet_option, read_tagged, say
+from tagger.cli.options import (
+    PATH,
+    corpus_options,
+    examples,
+    max_memory_option,
+    quiet_option,
+    read_tagged,
+    say,
+    skipped,
+)
 from tagger.cli.training import check_model_output, closing_line, doubts, output_model_option
 from tagger.constraints import read_lexicon
 from tagger.corpus import format_of, read_sentences
@@ -60,6 +69,7 @@ from tagger.store import save_model
     show_default=True,
     help="Rounds through text that is not, or partly, tagged.",
 )
+@max_memory_option
 @quiet_option
 def command(
     corpus: str,
@@ -93,13 +103,13 @@ def command(
     )
     model.column_ = column
     save_model(model, output)
-    for doubt in doubts(model):
+    for doubt in doubts(model, sentences):
         say(doubt, quiet)
     say(closing_line(model, output, time.perf_counter() - begin), quiet)
 
 
 def read_untagged(path: str, encoding: str) -> list[Sentence]:
-    return list(read_sentences(Lines(path, encoding), format_of(path), tagged=False))
+    return list(read_sentences(Lines(path, encoding, skipped()), format_of(path), tagged=False))
 
 
 def known_tags(sentences: list[Sentence]) -> set[str]:

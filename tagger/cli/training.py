@@ -7,22 +7,27 @@ import os
 import shlex
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import click
 
+from tagger.checkpoint import Checkpoint
 from tagger.cli.bars import open_bar, show_bar
 from tagger.cli.options import MODEL, PATH, Decorated, check_output, given, say
 from tagger.course import Progress
 from tagger.errors import FileError
 from tagger.files import reason
 from tagger.model import Tagger
+from tagger.sentence import Sentence
+from tagger.signals import heeded
 from tagger.store import save_model
 
 PULSE = 0.2  # seconds between two looks of the bar at an iteration
+
+LONG = 5000  # tokens of a sentence that is hardly one
 
 
 def output_model_option(command: Decorated) -> Decorated:
@@ -64,7 +69,8 @@ def course_options(patience: int, every: int, unit: str) -> Callable[[Decorated]
 
 
 class Log:
-    """A line of JSON for each iteration. The file is begun with the first, so that a false start spoils no old log."""
+    """A line of JSON for each iteration. The file is begun with the first, so that a false start spoils no old log, and
+    anew, so that two trainings do not write into one."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -75,10 +81,16 @@ class Log:
 
     def write(self, progress: Progress) -> None:
         try:
-            self.stream = self.stream or Path(self.path).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115
+            self.stream = self.stream or self.begin()
             print(json.dumps(vars(progress)), file=self.stream)
         except OSError as error:
             raise FileError(f"cannot write {self.path}: {reason(error)}") from error
+
+    def begin(self) -> IO[str]:
+        path = Path(os.path.realpath(self.path))
+        if path.is_file():
+            path.unlink()
+        return path.open("w", encoding="utf-8", buffering=1)
 
     def __exit__(self, *error: object) -> None:
         if self.stream:
@@ -86,15 +98,13 @@ class Log:
 
 
 class Stop:
-    """The first Ctrl-C or SIGTERM asks training to end with what it has; a second one ends it at once, as does one
-    that comes before anything was learned."""
-
-    CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}  # noqa: RUF012
+    """The first Ctrl-C, SIGTERM or SIGHUP asks training to end with what it has; a second one ends it at once, as does
+    one that comes before anything was learned."""
 
     def __enter__(self) -> Stop:
         self.caught: int | None = None
         self.begun = False
-        self.old = {number: signal.signal(number, self.catch) for number in self.CODES}
+        self.old = {number: signal.signal(number, self.catch) for number in heeded()}
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -110,7 +120,7 @@ class Stop:
     def leave(self) -> None:
         """With the exit code of the signal, if there was one."""
         if self.caught is not None:
-            raise click.exceptions.Exit(self.CODES[signal.Signals(self.caught)])
+            raise click.exceptions.Exit(128 + self.caught)
 
 
 class Watcher:
@@ -152,15 +162,21 @@ def watching(iterations: int, log: str | None, quiet: bool, stop: Stop, unit: st
 def course(summary: dict[str, Any], unit: str) -> str:
     """How a training went, in a line."""
     best = f", best on the dev set in {unit} {summary['best_iteration']}" if "best_iteration" in summary else ""
-    loss = "" if summary["loss"] is None else f", loss {summary['loss']:,.1f}"
+    # of what is learned by heart, rounding may leave less than nothing
+    loss = "" if summary["loss"] is None else f", loss {max(0.0, summary['loss']):,.1f}"
     return f"{summary['iterations']} {unit}s{best}{loss}; stopped because {summary['stopped']}"
 
 
-def doubts(model: Tagger) -> list[str]:
+def doubts(model: Tagger, sentences: Sequence[Sentence]) -> list[str]:
     """What a user should know of a corpus that teaches little."""
     found = []
+    longest = max(map(len, sentences))
+    if longest > LONG:
+        found.append(f"a sentence of the corpus has {longest:,} tokens: expected a sentence per line")
     if len(model.classes_) == 1:
         found.append(f"the corpus has one tag only: every word will be tagged {model.classes_[0]}")
+    if model.get_params().get("l2") == model.get_params().get("l1") == 0 and model.summary_["loss"] < 1:
+        found.append("the corpus is learned by heart, and with --l2 0 nothing holds the weights back; try --l2 0.25")
     if model.summary_["sentences"] == 1:
         found.append("the corpus has one sentence only: expected a sentence per line")
     return [f"warning: {doubt}" for doubt in found]
@@ -181,10 +197,20 @@ def check_course(dev: str | None, log: str | None, checkpoint: str, output: str,
         check_output(path, dev, output, *inputs)
 
 
-def conclude(model: Tagger, output: str, begin: float, quiet: bool, stop: Stop, unit: str) -> None:
+def conclude(
+    model: Tagger,
+    sentences: Sequence[Sentence],
+    output: str,
+    begin: float,
+    quiet: bool,
+    stop: Stop,
+    saved: Checkpoint,
+    unit: str,
+) -> None:
     """Write the model, say how it went, and leave as a signal asked for, if one came."""
     save_model(model, output)
-    for doubt in doubts(model):
+    saved.remove()
+    for doubt in doubts(model, sentences):
         say(doubt, quiet)
     say(course(model.summary_, unit), quiet)
     say(closing_line(model, output, time.perf_counter() - begin, model.summary_.get("dev_accuracy")), quiet)

@@ -10,9 +10,10 @@ import click
 
 from tagger.classes import WordClasses
 from tagger.cli.bars import open_bar, show_bar
+from tagger.cli.options import skipped
 from tagger.clustering import MIN_COUNT, SIZES, Learning, learn_classes
 from tagger.corpus import format_of, read_sentences
-from tagger.files import Lines
+from tagger.files import Lines, Skipped
 
 
 def learn_from(
@@ -27,10 +28,13 @@ def learn_from(
     if "-" in files:
         raise click.UsageError("Raw text is read twice: it cannot come from standard input.")
 
+    noted = [skipped()]  # what is left out is noted the first time
+
     def text() -> Iterator[Sequence[str]]:
+        left_out = noted.pop() if noted else skipped() and Skipped()
         yield from more
         for path in files:
-            for sentence in read_sentences(Lines(path, encoding), format_of(path), tagged=False):
+            for sentence in read_sentences(Lines(path, encoding, left_out), format_of(path), tagged=False):
                 yield sentence.words
 
     with Bars(quiet) as bars:

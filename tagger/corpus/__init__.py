@@ -16,7 +16,7 @@ from typing import Any
 
 from tagger.corpus import conllu, jsonl, lines, pku, slash, tsv
 from tagger.errors import CorpusError, quote
-from tagger.files import COMPRESSED, Lines, open_output
+from tagger.files import COMPRESSED, Lines, Skipped, open_output
 from tagger.sentence import Sentence
 
 FORMATS: dict[str, ModuleType] = {
@@ -27,6 +27,7 @@ FORMATS: dict[str, ModuleType] = {
     "pku": pku,
     "jsonl": jsonl,
 }
+BY_LINE = (slash, pku, jsonl)  # a sentence per line; in the others a blank line ends one
 SUFFIXES = {".conllu": "conllu", ".jsonl": "jsonl"}  # formats that a file's name gives away
 SUFFIXES_TO_WRITE = SUFFIXES | {".tsv": "tsv"}
 JSON = re.compile(r"[ \t]*\{[ \t]*[\"}]")
@@ -38,9 +39,13 @@ def read_corpus(
     format: str | None = None,
     encoding: str = "utf-8",
     column: str = "upos",
+    skipped: Skipped | None = None,
 ) -> list[Sentence]:
-    """All tagged sentences of a file; `-` is standard input. The format is recognised unless it is given."""
-    return list(read_sentences(Lines(path, encoding), format, tagged=True, column=column))
+    """All tagged sentences of a file; `-` is standard input. The format is recognised unless it is given.
+
+    A faulty line is an error; with `skipped`, its sentence is left out and the fault noted there.
+    """
+    return list(read_sentences(Lines(path, encoding, skipped), format, tagged=True, column=column))
 
 
 def read_sentences(
@@ -48,7 +53,42 @@ def read_sentences(
 ) -> Iterator[Sentence]:
     """Sentences as their lines arrive."""
     name = format or recognise(source.head(LOOK_AHEAD))
-    return iter(named(name, column).read(source, tagged, column))
+    module = named(name, column)
+    if source.skipped is not None:
+        return skipping(source, source.skipped, module, tagged, column)
+    return iter(module.read(source, tagged, column))
+
+
+def skipping(
+    source: Lines, skipped: Skipped, module: ModuleType, tagged: bool | None, column: str
+) -> Iterator[Sentence]:
+    """The same without sentences that have a fault. A line of an untagged text keeps its place, as a blank one."""
+    by_line = module in BY_LINE
+    while True:
+        done = source.number
+        try:
+            for sentence in module.read(source, tagged, column):
+                done = source.number
+                yield sentence
+            return
+        except CorpusError as error:
+            if not by_line:
+                seek_blank(source)
+            skipped.add(error, 1 if by_line else source.number - done)
+        if by_line and not tagged:
+            yield Sentence([], layout=("jsonl", "") if module is jsonl else None)
+
+
+def seek_blank(source: Lines) -> None:
+    """Go on to the end of the sentence."""
+    while True:
+        try:
+            for line in source:
+                if not line.strip(" \t"):
+                    return
+            return
+        except CorpusError:
+            continue
 
 
 def write_corpus(

@@ -15,17 +15,23 @@ from tagger.files import Lines
 from tagger.sentence import Sentence
 
 ID = re.compile(r"\d{8}-\d{2}-\d{3}-\d{3}(/m)?")
-CLOSING = re.compile(r"(.+/[A-Za-z]*)\]/?[A-Za-z]+")  # 电台/n]nt, in some editions 电台/n]/nt
-GROUP = re.compile(r"(^|[ \t])\[[^ \t/]+/[^\]]*/[A-Za-z]+\][A-Za-z]+")  # [中央/n 电台/n]nt
+LETTERS = re.compile("[A-Za-z]+")
+GROUP = re.compile(r"(^|[ \t])\[[^ \t/]+/[^\[\]]*/[A-Za-z]+\][A-Za-z]+")  # [中央/n 电台/n]nt
 
 
 def plain(token: str) -> str:
     """The token without the brackets around groups; `[/w` and `]/w` are tokens themselves."""
-    while token.startswith("[") and not token.startswith("[/"):
-        token = token[1:]
-    while closed := CLOSING.fullmatch(token):
-        token = closed.group(1)
-    return token
+    inside = token.lstrip("[")
+    if not inside or (inside.startswith("/") and inside != token):
+        inside = token[len(token) - len(inside) - 1 :]  # the word is a bracket
+    end = len(inside)
+    while (bracket := inside.rfind("]", 0, end)) >= 0:  # 电台/n]nt, in some editions 电台/n]/nt
+        name, slash = inside[bracket + 1 : end].removeprefix("/"), inside.rfind("/", 0, bracket)
+        tag = inside[slash + 1 : bracket]
+        if slash < 1 or not LETTERS.fullmatch(name) or (tag and not LETTERS.fullmatch(tag)):
+            break
+        end = bracket
+    return inside[:end]
 
 
 def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:

@@ -8,11 +8,13 @@ large and the model that was judged is the one that is stored.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tagger import memory
 from tagger.archive import Archive, Arrays, narrow_floats
 from tagger.chain.packed import Chain
 from tagger.checkpoint import Checkpoint, fingerprint
@@ -48,6 +50,7 @@ from tagger.windows import Windows
 
 SIZES = ("word_size", "letter_size", "spelling_size", "hidden_size", "layers")
 SLOWER = "no model; try a smaller --learning-rate"
+COPIES = 10  # of the weights while learning: gradient, average, moments, what is saved and judged
 MOST_IN_A_BATCH, BATCHES = 32, 200  # a small corpus is cut into so many batches
 
 
@@ -144,7 +147,7 @@ class BiLSTMTagger(Tagger):
         }
         if dev:
             self.summary_ |= {"dev_accuracy": state.best_accuracy, "best_iteration": state.best_iteration}
-        if checkpoint:
+        if checkpoint and not checkpoint.keep:
             checkpoint.remove()
         return self
 
@@ -157,6 +160,9 @@ class BiLSTMTagger(Tagger):
         lengths = np.array([len(sentence) for sentence in sentences])
         self.lexicon_ = Lexicon.of(windows.words, windows.at(0), tags, K)
         self.lookup_ = Lookup.of(windows.words, vectors)
+        shapes = self.sizes.shapes(len(self.lookup_.words) + 1, len(self.lookup_.alphabet), vectors.size, K)
+        size = sum(map(math.prod, shapes.values()))
+        memory.check(COPIES * 4 * size, f"learning a network of {size:,} weights", "choose smaller sizes")
         module = new_module(self.sizes, self.lookup_, K, self.dropout, self.seed)
         size = self.batch_size or max(1, min(MOST_IN_A_BATCH, len(sentences) // BATCHES))
         corpus = Corpus.of(windows, lengths, tags, self.lookup_)
@@ -240,8 +246,9 @@ class BiLSTMTagger(Tagger):
         return own | self.lexicon_.arrays() | self.lookup_.arrays()
 
     def restore(self, archive: Archive) -> None:
-        fits = all(isinstance(getattr(self, name), int) and 1 <= getattr(self, name) < 1 << 16 for name in SIZES)
-        archive.check(fits, "its settings are not those of a BiLSTM")
+        archive.check(
+            all(1 <= getattr(self, name) < 1 << 16 for name in SIZES), "its settings are not those of a BiLSTM"
+        )
         self.lexicon_ = Lexicon.restore(archive, len(self.classes_))
         self.lookup_ = Lookup.restore(archive)
         self.weights_ = restore_weights(archive, self.lookup_, self.sizes, len(self.classes_))

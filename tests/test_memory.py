@@ -1,0 +1,62 @@
+"""No more memory than there is, and trainings that would need more are refused before they take it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tagger import CRFTagger, HMMTagger, Sentence, memory
+from tagger.errors import TrainingError
+
+MANY = [Sentence([f"w{i % 50}" for i in range(20)], [f"T{20 * n + i}" for i in range(20)]) for n in range(100)]
+
+
+def test_what_is_free_is_between_nothing_and_a_lot():
+    assert 1 << 20 < memory.free() < 1 << 50
+
+
+@pytest.mark.parametrize("tagger", [HMMTagger(), CRFTagger(threads=1)], ids=["hmm", "crf"])
+def test_a_training_that_needs_too_much_is_refused_with_the_figures(monkeypatch, tagger):
+    monkeypatch.setattr(memory, "allowed", lambda: 10**8)
+    with pytest.raises(TrainingError, match=r"2,000 tags.* needs about 0\.\d GB of memory, and there are 0\.1 GB: .*"):
+        tagger.fit(MANY)
+
+
+def test_a_small_one_is_not(monkeypatch):
+    monkeypatch.setattr(memory, "allowed", lambda: 3 * 10**8)
+    assert HMMTagger().fit(MANY[:5]).classes_
+
+
+def test_where_nothing_is_known_of_memory_nothing_is_refused(monkeypatch):
+    monkeypatch.setattr(memory, "allowed", lambda: None)
+    memory.check(1e30, "a dream", "wake up")
+
+
+def tagger(folder, *arguments, text=None):
+    command = [sys.executable, "-m", "tagger", *arguments]
+    return subprocess.run(command, cwd=folder, input=text, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a system that holds a process to its limit")
+def test_beyond_the_limit_there_is_one_line(tmp_path):
+    (tmp_path / "corpus.txt").write_text("".join(f"w{i}/N " for i in range(3_000_000)) + "\n")
+    done = tagger(tmp_path, "train-hmm", "corpus.txt", "--max-memory", "300M")
+    assert (done.returncode, done.stderr) == (1, "tagger: out of memory: it may have 0.3 GB\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
+
+
+@pytest.mark.parametrize("size", ["0", "x", "-1G", "1e9", "G", "nan"])
+def test_a_size_that_is_none_is_wrong_usage(tmp_path, size):
+    done = tagger(tmp_path, "tag", "--max-memory", size)
+    assert done.returncode == 2 and "expected a size such as 500M or 2.5G" in done.stderr
+
+
+def test_sentences_without_end(tmp_path):
+    (tmp_path / "corpus.txt").write_text("the/D dog/N barks/V ./.\n" * 5 + "a/D " * 6000 + "\n")
+    done = tagger(tmp_path, "train-hmm", "corpus.txt", "-o", "m.npz")
+    assert done.returncode == 0 and "warning: a sentence of the corpus has 6,000 tokens" in done.stderr
+    done = tagger(tmp_path, "tag", "-m", "m.npz", text="a dog\n" + "a " * (1 << 21) + "\n")
+    assert (done.returncode, done.stdout) == (1, "a/D dog/N\n")
+    assert done.stderr == "tagger: stdin:2: expected at most 1,048,576 tokens in a sentence, got 2,097,152\n"
+    assert Path(tmp_path / "m.npz").exists()

@@ -1,0 +1,69 @@
+"""A short version of `scripts/torture.py`: no failures, and judges that would notice one."""
+
+import random
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+import judges
+import mutations
+import torture
+import torture_processes
+
+SEED = 1_000_000  # other mutants than those of the long run
+
+
+def failures(rows):
+    return [failure for row in rows for failure in row.failures]
+
+
+@pytest.mark.parametrize(
+    "part, trials", [(torture.torture_models, 240), (torture.torture_corpora, 240), (torture.torture_commands, 3)]
+)
+def test_mutants_end_in_a_refusal_or_a_correct_result(tmp_path, part, trials):
+    rows = list(part(tmp_path, trials, SEED))
+    assert failures(rows) == []
+    assert all(sum(row.counts.values()) >= 3 for row in rows)
+
+
+def test_death_signals_and_full_disks_harm_no_file(tmp_path):
+    rows = list(torture_processes.rows(tmp_path, 3, SEED // 3 * 3, torture.Row))
+    assert failures(rows) == []
+    assert sum(row.counts[judges.REFUSED] for row in rows) > 5
+
+
+def test_the_same_seed_makes_the_same_mutant(tmp_path):
+    models = torture.good_models(tmp_path)
+    for mutate in mutations.MODEL_MUTATIONS.values():
+        assert mutate(random.Random(5), models["hmm 0"]) == mutate(random.Random(5), models["hmm 0"])
+
+
+def test_a_judge_notices_what_is_wrong(tmp_path, monkeypatch):
+    path = tmp_path / "model.npz"
+    path.write_bytes(b"no model")
+    assert judges.judge_model(path) == judges.REFUSED
+    monkeypatch.setattr(zipfile, "ZipFile", lambda name: 1 / 0)
+    row = torture.Row("models")
+    row.add(lambda: judges.judge_model(path), 1)
+    assert len(row.failures) == 1 and "ZeroDivisionError" in row.failures[0]
+
+
+@pytest.mark.parametrize("message", ["no place in it", "file\nname", "name \x1b[2J", "name" * 1000])
+def test_a_message_must_be_one_harmless_line_with_a_place(message):
+    with pytest.raises(AssertionError):
+        judges.check_message(message, "name")
+
+
+def test_litter_and_half_written_files_are_noticed(tmp_path):
+    home = torture_processes.prepare(tmp_path)
+    torture_processes.check_folder(home)
+    (home / ".tagger-1.tmp").write_text("")
+    with pytest.raises(AssertionError, match="litter"):
+        torture_processes.check_folder(home)
+    (home / ".tagger-1.tmp").unlink()
+    (home / "out.txt").write_bytes((home / "done.txt").read_bytes()[:1000])
+    with pytest.raises(AssertionError, match="half-written"):
+        torture_processes.check_folder(home)
