@@ -19,7 +19,7 @@ from tagger.explain import Explanation, explain
 from tagger.lexicon import Lexicon
 from tagger.metrics import Evaluation
 from tagger.mistakes import Mistake, mistakes
-from tagger.model import Tagger
+from tagger.model import Predictor, Tagger
 from tagger.pages import short
 from tagger.report import headline
 from tagger.sentence import Sentence
@@ -39,7 +39,7 @@ class Judged:
     gold: Sequence[Sentence]
     guesses: Sequence[Sequence[str]]
     found: Evaluation
-    model: Tagger | None  # that made the guesses; None if they come from elsewhere
+    model: Predictor | None  # that made the guesses; None if they come from elsewhere
     lexicon: Lexicon | None
     names: Sequence[str]  # the names in the guesses of the model's tags
     tokens_per_second: float | None
@@ -134,7 +134,7 @@ def error_rows(
 
 def explanations(judged: Judged, listed: Sequence[Mistake]) -> dict[tuple[int, int], Explanation]:
     """By sentence and token."""
-    if not judged.model:
+    if not isinstance(judged.model, Tagger):
         return {}
     places: dict[int, list[int]] = {}
     for one in listed:

@@ -16,7 +16,7 @@ import numpy as np
 from tagger import memory
 from tagger.archive import Archive, Arrays
 from tagger.cache import WordCache
-from tagger.chain import Chain
+from tagger.chain.packed import Chain
 from tagger.dominance import Dominance
 from tagger.em import Teacher, Text, Watch
 from tagger.hmm_story import hmm_story

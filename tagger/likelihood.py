@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from tagger.chain import Chain, forward_backward, path_scores
+from tagger.chain.packed import Chain, forward_backward, path_scores
 from tagger.features import Features
 from tagger.pack import Pack, batches
 from tagger.partial import OPEN, Choices

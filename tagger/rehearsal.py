@@ -22,7 +22,7 @@ from tagger.cores import available_cores
 from tagger.crf import CRFTagger
 from tagger.crossval import fold_numbers
 from tagger.metrics import accuracy
-from tagger.model import training_sentences
+from tagger.model import check_dev, training_sentences
 from tagger.sentence import Sentence
 from tagger.trainer import approach
 from tagger.tune import Setting, Trial
@@ -56,7 +56,7 @@ class Rehearsal:
         corpus, self.layout = self.model.encode(self.sentences, init, classes)
         self.judges: dict[int | None, list[Sentence]]  # by the fold that is left out for them
         if dev is not None:
-            self.model.check_dev(list(dev))
+            check_dev(self.model.classes_, list(dev))
             self.judges, folds = {None: list(dev)}, None
         else:
             numbers = np.array(fold_numbers(self.sentences, FOLDS, seed=0))

@@ -233,7 +233,7 @@ for _ in range(150):
     time.sleep(3 * pace * random.random())
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    state = checkpoint.load({}, 5000)
+    state = checkpoint.load({}, 5000, 5000)
     assert (state.weights == state.iteration).all()
     assert load_model("model.npz").summary_["iterations"] in (state.iteration, state.iteration + 1)
     reached = state.iteration

@@ -48,18 +48,21 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
-def model_option(command: Decorated) -> Decorated:
+def models_option(command: Decorated) -> Decorated:
+    """One model, or several that work together."""
+
+    def default(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+        return paths or (os.environ.get("TAGGER_MODEL") or MODEL,)
+
     return click.option(
         "-m",
         "--model",
-        "model_path",
+        "model_paths",
         type=PATH,
         metavar="FILE",
-        envvar="TAGGER_MODEL",
-        default=MODEL,
-        show_default=True,
-        show_envvar=True,
-        help="The model to use.",
+        multiple=True,
+        callback=default,
+        help=f"The model to use; of several, the mean.  [env var: TAGGER_MODEL; default: {MODEL}]",
     )(command)
 
 

@@ -25,7 +25,7 @@ from tagger.cli.options import (
     jobs_option,
     map_option,
     max_memory_option,
-    model_option,
+    models_option,
     on_error_option,
     output_option,
     quiet_option,
@@ -42,7 +42,7 @@ from tagger.errors import CorpusError
 from tagger.files import Lines, open_output
 from tagger.plain import PlainTagging, writable
 from tagger.sentence import Sentence
-from tagger.store import load_model
+from tagger.store import load_models
 from tagger.workers import in_order
 
 SURE_FORMATS = ("tsv", "conllu", "jsonl")  # have a place for probabilities
@@ -60,10 +60,11 @@ SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
         'echo "Time flies ." | tagger tag --nbest 3',
         'echo "Time flies/VBZ like an arrow ." | tagger tag --keep-tags',
         "tagger tag --tokenize letter.txt --output-format jsonl",
+        "tagger tag -m crf.npz -m bilstm.npz < sentences.txt",
     ),
 )
 @click.argument("files", nargs=-1, type=PATH)
-@model_option
+@models_option
 @output_option
 @input_format_option
 @click.option("--output-format", type=click.Choice(list(FORMATS)), help="How to write.  [default: as the input]")
@@ -81,7 +82,7 @@ SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
 @quiet_option
 def command(
     files: tuple[str, ...],
-    model_path: str,
+    model_paths: tuple[str, ...],
     output: str,
     input_format: str | None,
     output_format: str | None,
@@ -109,9 +110,9 @@ def command(
     check_wishes(write_as, nbest, probabilities, min_probability)
     if "-" in files and "-" in (lexicon, map_path):
         raise click.UsageError("standard input is the text: --lexicon and --map need files of their own.")
-    check_output(output, model_path, map_path, lexicon, *files)
+    check_output(output, map_path, lexicon, *model_paths, *files)
     tag_map = tag_map_of(map_path)
-    model = load_model(model_path)
+    model = load_models(model_paths)
     check_inputs(files, tokenize, quiet)
     words = read_lexicon(lexicon, encoding, frozenset(model.classes_)) if lexicon else None
     constraints = Constraints(model.classes_, words, keep_tags) if words or keep_tags else None
