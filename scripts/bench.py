@@ -4,6 +4,7 @@
     python scripts/bench.py train CORPUS --dev DEV       whole trainings, against CRFsuite's L-BFGS and perceptron
     python scripts/bench.py tag CORPUS TEXT              tagging, start-up and memory, against python-crfsuite
     python scripts/bench.py hmm CORPUS...                the HMM, against NLTK's TnT
+    python scripts/bench.py neural MODEL TEXT            the network in NumPy, against the same in PyTorch
 
 Rivals come with the extra `bench`: pip install '.[bench]'. Every program runs in a process of its own, on the
 comparison template; both sides get exactly the same features (`tests/test_bench.py` looks after that).
@@ -138,6 +139,23 @@ def hmm(corpora, rounds, copies, as_json):
         click.echo(json.dumps(found))
     else:
         bench_hmm.show(found)
+
+
+@bench.command()
+@click.argument("model", type=click.Path(exists=True))
+@click.argument("text", type=click.Path(exists=True))
+@click.option("--rounds", default=5, show_default=True, help="How often each side tags the text.")
+@click.option("--threads", default=1, show_default=True, help="Of PyTorch; NumPy has one.")
+@click.option("--json", "as_json", is_flag=True)
+def neural(model, text, rounds, threads, as_json):
+    """The words of TEXT, a tagged corpus, tagged with MODEL, a BiLSTM: by NumPy, and by PyTorch (extra `neural`)."""
+    import bench_neural
+
+    found = bench_neural.compare(model, text, rounds, threads)
+    if as_json:
+        click.echo(json.dumps(found))
+    else:
+        bench_neural.show(found, table)
 
 
 def strip_tags(corpus, target):

@@ -21,4 +21,6 @@ done
 # without the extra, a hint and no page
 (venv/bin/tagger eval "$data/english-test.txt" --report page.html 2>&1 || true) | grep -F 'hmm-crf-tagger[report]'
 test ! -e page.html
+(venv/bin/tagger train-bilstm "$data/english-train.txt" -o neural.npz 2>&1 || true) | grep -F 'hmm-crf-tagger[neural]'
+test ! -e neural.npz
 venv/bin/tagger --version

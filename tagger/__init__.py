@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from tagger.errors import TaggerError
     from tagger.hmm import HMMTagger
     from tagger.metrics import evaluate
+    from tagger.neural.bilstm import BiLSTMTagger
     from tagger.sentence import Sentence
     from tagger.store import load_model, save_model
 
 __all__ = [
+    "BiLSTMTagger",
     "CRFTagger",
     "HMMTagger",
     "Sentence",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 HOMES = {
+    "BiLSTMTagger": "neural.bilstm",
     "CRFTagger": "crf",
     "HMMTagger": "hmm",
     "Sentence": "sentence",

@@ -14,7 +14,7 @@ import numpy as np
 from tagger.constraints import Constraints
 from tagger.errors import TaggerError
 from tagger.lattice import Lattice
-from tagger.model import Tagger, n_best
+from tagger.model import Predictor, n_best
 from tagger.sentence import ANY, Sentence
 
 DIGITS = 6  # of a probability that count when it is compared: a float32 has no more
@@ -24,7 +24,7 @@ Work = Callable[[Sequence[Sentence]], list[Sentence]]
 
 @dataclass(frozen=True)
 class Annotator:
-    model: Tagger
+    model: Predictor
     constraints: Constraints | None = None
     probabilities: bool = False
     min_probability: float = 0.0  # less probable tags become `?`

@@ -63,7 +63,8 @@ class Archive:
                 array = np.empty(found, dtype)
                 left = member.file_size - stream.tell()
                 self.check(array.nbytes == left, f"the array {name!r} should have {array.nbytes:,} bytes, not {left:,}")
-                array.data.cast("B")[:] = stream.read() if array.size else b""
+                if array.size:
+                    array.data.cast("B")[:] = stream.read()
         except ModelError:
             raise
         except Exception as error:  # whatever a damaged member makes zipfile and zlib raise

@@ -40,6 +40,11 @@ class Corpus:
     repeated: int  # sentences whose words were there before
     disagreeing: list[list[int]]  # groups of sentences with the same words and different tags
 
+    @property
+    def in_disagreement(self) -> int:
+        """Sentences."""
+        return sum(map(len, self.disagreeing))
+
 
 def survey(sentences: Sequence[Sentence]) -> Corpus:
     """What can be counted."""
@@ -89,6 +94,12 @@ def contradicted(sentences: Sequence[Sentence], folds: Iterable[Fold], at_least:
                 if guess != tag and p >= at_least:
                     out.append(Doubt(i, t, word, tag, guess, f"a model that has not seen it says {guess}: {p:.3f}"))
     return sorted(out, key=lambda doubt: (doubt.sentence, doubt.token))
+
+
+def disputed(sentences: Sequence[Sentence], group: Sequence[int]) -> list[int]:
+    """The tokens whose tags differ in sentences with the same words."""
+    columns = zip(*(sentences[i].tags or () for i in group), strict=True)
+    return [t for t, tags in enumerate(columns) if len(set(tags)) > 1]
 
 
 def common(sentences: Sequence[Sentence], others: Sequence[Sentence]) -> int:

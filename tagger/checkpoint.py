@@ -63,7 +63,7 @@ class Checkpoint:
         with atomic_writer(self.path) as stream:
             write_archive(stream, arrays, compressed=False)
 
-    def load(self, prints: dict[str, str], size: int) -> State:
+    def load(self, prints: dict[str, str], size: int, best_size: int) -> State:
         """What was saved, if it belongs to the training with these fingerprints and so many weights."""
         name = os.fspath(self.path)
         if not exists(name):
@@ -73,7 +73,7 @@ class Checkpoint:
                 archive.meta = json.loads(archive.take("meta", "b", None).tobytes())
                 self.compare(archive.setting("prints", dict), prints)
                 weights, best = archive.take("weights", "f", size), archive.take("best", "f", None)
-                archive.check(len(best) in (0, size), "its best weights are of another size")
+                archive.check(len(best) in (0, best_size), "its best weights are of another size")
                 accuracy = archive.meta.get("best_accuracy")
                 iteration, best_iteration = archive.setting("iteration", int), archive.setting("best_iteration", int)
                 return State(iteration, weights, best_iteration, accuracy, best)

@@ -6,7 +6,7 @@ are weights themselves. A feature or tag bigram never seen in training has weigh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,11 @@ import numpy as np
 
 from tagger import memory
 from tagger.archive import Archive, Arrays, narrow_floats
-from tagger.chain import Chain
+from tagger.chain.packed import Chain
 from tagger.checkpoint import Checkpoint, fingerprint
 from tagger.classes import WordClasses
 from tagger.cores import available_cores
+from tagger.course import Course, Watch
 from tagger.crf_story import crf_story
 from tagger.dominance import Dominance
 from tagger.emissions import Emissions
@@ -27,18 +28,31 @@ from tagger.features import Features, learn_features
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
-from tagger.model import Scorer, Section, Tagger, Terms, Words, tag_numbers, tagged, training_sentences
+from tagger.model import (
+    Following,
+    Scorer,
+    Section,
+    Tagger,
+    Terms,
+    Words,
+    check_dev,
+    tag_numbers,
+    tagged,
+    training_sentences,
+)
 from tagger.overlap import marks
 from tagger.pack import PACK_TOKENS, Pack
 from tagger.partial import OPEN, Choices, among, read_choices
 from tagger.parts import SEPARATORS, TagParts, separator_of
 from tagger.sentence import Sentence
 from tagger.template import Template, check_classes, class_sizes, margin, parse_templates, shipped, template_text
-from tagger.trainer import Trainer, Watch
+from tagger.terms import step_terms
+from tagger.trainer import DEV_EVERY, Trainer
 from tagger.windows import Windows
 
 if TYPE_CHECKING:
     from tagger.likelihood import Corpus, Layout
+    from tagger.optimize import Result
 
 CLASSES = "classes"  # the shipped template with features of word classes
 LEVELS = 512  # of a stored weight's size
@@ -110,7 +124,7 @@ class CRFTagger(Tagger):
         sentences = training_sentences(X, y)
         dev = None if X_dev is None else tagged(X_dev, y_dev)
         corpus, layout = self.encode(sentences, init, classes)
-        self.check_dev(dev)
+        check_dev(self.classes_, dev)
         advice = "a part of the corpus, fewer tags, --min-count 2 or --features comparison need less"
         sizes = f"{len(corpus.tags):,} tokens, {corpus.K:,} tags, {len(corpus.windows.words):,} words"
         memory.check(self.memory_need(corpus, layout), f"training on {sizes}", advice)
@@ -127,34 +141,43 @@ class CRFTagger(Tagger):
                 l1=self.l1,
                 max_iterations=self.max_iterations,
                 tolerance=self.tolerance,
-                patience=self.patience,
                 threads=self.threads or available_cores(),
-                dev_score=dev_score if dev else None,
-                watch=watch,
-                checkpoint=checkpoint,
-                prints=self.prints(sentences, init) if checkpoint else {},
+                course=Course(
+                    patience=self.patience,
+                    dev_every=DEV_EVERY,
+                    dev_score=dev_score if dev else None,
+                    watch=watch,
+                    checkpoint=checkpoint,
+                    prints=self.prints(sentences, init) if checkpoint else {},
+                ),
             ).train()
         if not np.isfinite(found.loss):
             raise TrainingError(f"the loss became {found.loss}: no model; try another --l2 (it was {self.l2})")
-        self.set_weights(*layout.split(state.best_weights if dev else found.x))
+        self.conclude(sentences, layout.split(state.best_weights if dev else found.x), found, init)
+        if dev:
+            self.summary_ |= {"dev_accuracy": state.best_accuracy, "best_iteration": state.best_iteration}
+        if checkpoint and not checkpoint.keep:
+            checkpoint.remove()
+        return self
+
+    def conclude(
+        self, sentences: list[Sentence], weights: Iterable[np.ndarray], found: Result, init: CRFTagger | None
+    ) -> None:
+        """Keep these weights, of the features, start, transitions and end, and what is told of how they were found."""
+        self.set_weights(*weights)
         self.drop_zeros()
         self.seen_ = marks(sentence.words for sentence in sentences)
         if init:
             self.seen_ = np.union1d(self.seen_, init.seen_)
         self.summary_ = {
             "sentences": len(sentences),
-            "tokens": len(corpus.tags),
+            "tokens": sum(map(len, sentences)),
             "parameters": len(found.x),
             "iterations": found.iterations,
             "evaluations": found.evaluations,
             "loss": found.loss,
             "stopped": found.reason,
         }
-        if dev:
-            self.summary_ |= {"dev_accuracy": state.best_accuracy, "best_iteration": state.best_iteration}
-        if checkpoint and not checkpoint.keep:
-            checkpoint.remove()
-        return self
 
     def memory_need(self, corpus: Corpus, layout: Layout) -> float:
         """Bytes: the large things that are there at once. docs/training.md compares it with what was measured."""
@@ -271,12 +294,6 @@ class CRFTagger(Tagger):
         if min(self.max_iterations, self.min_count, self.min_pair_count, self.patience) < 1 or self.threads < 0:
             raise TrainingError("max_iterations, patience and the counts are at least 1, threads at least 0")
 
-    def check_dev(self, dev: list[Sentence] | None) -> None:
-        tags = {tag for sentence in dev or [] for tag in sentence.tags or ()}
-        if tags and tags.isdisjoint(self.classes_):
-            few = ", ".join(sorted(tags)[:5])
-            raise TrainingError(f"the dev set has another tag set: none of its tags ({few}, …) is in the corpus")
-
     def set_weights(self, weights: np.ndarray, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> None:
         self.weights_ = rounded(weights)
         self.start_ = start.astype(np.float32)
@@ -298,8 +315,11 @@ class CRFTagger(Tagger):
         own = crf_story(self.classes_, self.parts_.names, self.features_, self.weights_, self.transitions_, self.start_)
         return [*super().story(), *own]
 
+    def following(self) -> Following:
+        return Following.of("weight", self.transitions_, self.start_, self.end_)
+
     def anatomy(self, words: Words) -> Terms:
-        present, rows, names = self.features_.present(words), self.features_.rows, self.classes_
+        present, rows = self.features_.present(words), self.features_.rows
 
         def weight(feature: int, k: int) -> float:
             begin, end = rows.bounds[feature : feature + 2]
@@ -307,18 +327,8 @@ class CRFTagger(Tagger):
             return float(self.weights_[begin:end][there].sum(dtype=np.float64))
 
         def terms(path: Sequence[int], t: int) -> dict[str, float]:
-            k = path[t]
-            found = {text: weight(feature, k) for text, feature in present[t]}
-            before, after = path[t - 1] if t else None, path[t + 1] if t + 1 < len(path) else None
-            if before is None:
-                found["start of sentence"] = float(self.start_[k])
-            else:
-                found[f"previous tag {names[before]}"] = float(self.transitions_[before, k])
-            if after is None:
-                found["end of sentence"] = float(self.end_[k])
-            else:
-                found[f"next tag {names[after]}"] = float(self.transitions_[k, after])
-            return found
+            found = {text: weight(feature, path[t]) for text, feature in present[t]}
+            return found | step_terms(self.classes_, self.start_, self.transitions_, self.end_, path, t)
 
         return terms
 

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from tagger.errors import TrainingError
-from tagger.metrics import accuracy
+from tagger.metrics import accuracy, by_sentence
 from tagger.model import Tagger
 from tagger.partition import number
 from tagger.sentence import Sentence
+from tagger.significance import Interval, interval
 from tagger.workers import in_order
 
 
@@ -81,10 +82,19 @@ class Judge:
         return Fold(members, tags, sure, accuracy(own, tags) or 0.0, sum(map(len, others)))
 
 
+@dataclass(frozen=True)
+class Point:
+    """Of a learning curve."""
+
+    tokens: int  # trained on
+    accuracy: float  # on the dev set
+    interval: Interval | None
+
+
 def learning_curve(
     make: Make, sentences: Sequence[Sentence], dev: Sequence[Sentence], points: int, jobs: int = 1
-) -> Iterator[tuple[int, float]]:
-    """Tokens trained on and accuracy on the dev set: for a part of the sentences, twice as many, …, all of them."""
+) -> Iterator[Point]:
+    """For a part of the sentences, twice as many, …, all of them."""
     order = sorted(range(len(sentences)), key=lambda i: number((str(i), *sentences[i].words), 0))
     sizes = [max(1, len(order) >> power) for power in range(points)][::-1]
     blocks = (([sentences[i] for i in order[:size]], False) for size in dict.fromkeys(sizes))
@@ -98,11 +108,13 @@ class Student:
     make: Make
     dev: list[Sentence]
 
-    def __call__(self) -> Callable[[list[Sentence]], tuple[int, float]]:
+    def __call__(self) -> Callable[[list[Sentence]], Point]:
         return self.judge
 
-    def judge(self, sentences: list[Sentence]) -> tuple[int, float]:
-        return sum(map(len, sentences)), accuracy(self.dev, self.make().fit(sentences).predict(self.dev)) or 0.0
+    def judge(self, sentences: list[Sentence]) -> Point:
+        guesses = self.make().fit(sentences).predict(self.dev)
+        rate = accuracy(self.dev, guesses) or 0.0
+        return Point(sum(map(len, sentences)), rate, interval(*by_sentence(self.dev, guesses)))
 
 
 def most_probable(classes: Sequence[str], P: np.ndarray) -> list[tuple[str, float]]:

@@ -1,30 +1,26 @@
 """An evaluation as one HTML page that needs nothing else: figures, pictures, and errors that say why they were made.
 
-Words and tags come from anywhere. The template escapes all of them (Jinja2's autoescape), they never get into the
-script, and a content security policy forbids the page any request. The script only hides the errors that a filter
-does not want; without it everything is still there. However many errors there are, the page stays small: at most
-`LISTED` of them are shown, chosen by `mistakes`, with as much around them and as many reasons as a reader wants.
-
-Pictures are inline SVG of our own (`svg`), the heat map and the figures per tag are real tables with colours, so the
-only library needed is Jinja2, of the extra `report`.
+The script only hides the errors that a filter does not want; without it everything is still there. However many
+errors there are, the page stays small: at most `LISTED` of them are shown, chosen by `mistakes`, with as much around
+them and as many reasons as a reader wants. Pictures are inline SVG of our own (`svg`), the heat map and the figures per
+tag are real tables with colours.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tagger import figures, svg
-from tagger.errors import TaggerError
 from tagger.explain import Explanation, explain
 from tagger.lexicon import Lexicon
-from tagger.metrics import Evaluation, Rate
+from tagger.metrics import Evaluation
 from tagger.mistakes import Mistake, mistakes
-from tagger.model import Tagger
+from tagger.model import Predictor, Tagger
+from tagger.pages import short
 from tagger.report import headline
 from tagger.sentence import Sentence
 
@@ -32,10 +28,7 @@ LISTED = 1000  # errors
 REASONS = 8  # for each of them
 TAGS = 100  # in the table of tags
 AROUND = 80  # characters of a sentence on either side of an error
-LONG = 40  # characters of a word, a tag or a reason
 SHADES = 6  # of the heat map
-# What would move the text around it or break the line: controls, lone surrogates, the bidirectional overrides.
-UNRULY = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -46,25 +39,11 @@ class Judged:
     gold: Sequence[Sentence]
     guesses: Sequence[Sequence[str]]
     found: Evaluation
-    model: Tagger | None  # that made the guesses; None if they come from elsewhere
+    model: Predictor | None  # that made the guesses; None if they come from elsewhere
     lexicon: Lexicon | None
     names: Sequence[str]  # the names in the guesses of the model's tags
     tokens_per_second: float | None
     remarks: Sequence[str]  # warnings and comparisons, as sentences
-
-
-def page_template() -> Any:
-    """Before any work is done: whether there is what draws the page."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        hint = "expected the library Jinja2: pip install 'hmm-crf-tagger[report]'"
-        raise TaggerError(f"cannot make a report: {hint}") from None
-    rooms = Environment(
-        loader=PackageLoader("tagger"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    rooms.filters.update(percent=percent, short=short)
-    return rooms.get_template("evaluation.html")
 
 
 def evaluation_page(template: Any, judged: Judged) -> str:
@@ -155,7 +134,7 @@ def error_rows(
 
 def explanations(judged: Judged, listed: Sequence[Mistake]) -> dict[tuple[int, int], Explanation]:
     """By sentence and token."""
-    if not judged.model:
+    if not isinstance(judged.model, Tagger):
         return {}
     places: dict[int, list[int]] = {}
     for one in listed:
@@ -178,13 +157,3 @@ def nearest(words: Sequence[str]) -> list[str]:
             return [*kept, "…"]
         kept.append(word)
     return kept
-
-
-def short(text: str) -> str:
-    """A word, a tag or a reason as it is shown."""
-    whole = UNRULY.sub("\N{REPLACEMENT CHARACTER}", text)
-    return whole if len(whole) <= LONG else whole[: LONG - 1] + "…"
-
-
-def percent(rate: Rate, digits: int = 1) -> str:
-    return "–" if rate is None else f"{100 * rate:.{digits}f} %"

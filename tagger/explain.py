@@ -3,6 +3,10 @@
 The score of a path is a sum. Take the best path, and beside it the same path with only this token's tag replaced by the
 runner-up, the second most probable tag there. All parts of the sum that do not look at this tag are equal; the others
 differ, each in its own direction, and the differences add up to exactly the difference of the two scores.
+
+An HMM considers only a few tags of each word, and every other one has probability 0. Where nothing but the best tag was
+considered, the runner-up is the tag with which the same path scores highest; if it is impossible with every other tag,
+there is no runner-up.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.model import Tagger, words_of
+from tagger.model import Tagger, Terms, words_of
 from tagger.sentence import Sentence
 
 
@@ -29,7 +33,7 @@ class Explanation:
     word: str
     tag: str
     probability: float
-    runner_up: str | None  # None if the model has one tag only
+    runner_up: str | None  # None if no other tag is possible
     runner_up_probability: float
     difference: float  # of the two paths' scores
     reasons: list[Reason]  # strongest first
@@ -52,21 +56,36 @@ def explain_sentence(
     terms = model.anatomy(words)
     out = []
     for t in places:
-        best = path[t]
-        order = [k for k in np.argsort(-P[t], kind="stable").tolist() if k != best]
+        other = runner_up(terms, path, t, P[t])
         reasons = []
-        if order:
-            mine, other = terms(path, t), terms([*path[:t], order[0], *path[t + 1 :]], t)
-            reasons = [Reason(name, value - other[name]) for name, value in mine.items() if value != other[name]]
+        if other is not None:
+            mine, its = terms(path, t), terms(replaced(path, t, other), t)
+            reasons = [Reason(name, value - its[name]) for name, value in mine.items() if value != its[name]]
         out.append(
             Explanation(
                 word=words[t],
-                tag=model.classes_[best],
-                probability=min(1.0, float(P[t, best])),
-                runner_up=model.classes_[order[0]] if order else None,
-                runner_up_probability=float(P[t, order[0]]) if order else 0.0,
+                tag=model.classes_[path[t]],
+                probability=min(1.0, float(P[t, path[t]])),
+                runner_up=None if other is None else model.classes_[other],
+                runner_up_probability=0.0 if other is None else float(P[t, other]),
                 difference=sum(reason.value for reason in reasons),
                 reasons=sorted(reasons, key=lambda reason: -abs(reason.value)),
             )
         )
     return out
+
+
+def runner_up(terms: Terms, path: list[int], t: int, probabilities: np.ndarray) -> int | None:
+    """Of token t, whose tags have these probabilities (K,)."""
+    others = np.delete(np.arange(len(probabilities)), path[t])
+    if not len(others):
+        return None
+    worth = probabilities[others]
+    if not worth.any():
+        worth = np.array([sum(terms(replaced(path, t, k), t).values()) for k in others.tolist()])
+    best = int(worth.argmax())
+    return int(others[best]) if np.isfinite(worth[best]) else None
+
+
+def replaced(path: list[int], t: int, tag: int) -> list[int]:
+    return [*path[:t], tag, *path[t + 1 :]]

@@ -20,7 +20,7 @@ import numpy as np
 
 from tagger.lexicon import Lexicon
 from tagger.metrics import Evaluation, Rate, pairs, rate, triples
-from tagger.model import Tagger, by_sentence
+from tagger.model import Predictor, by_sentence
 from tagger.sentence import Sentence
 from tagger.significance import Interval
 
@@ -83,7 +83,7 @@ def whether_right(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) ->
 
 
 def confidences(
-    model: Tagger, gold: Sequence[Sentence], guesses: Sequence[Sequence[str]], names: Sequence[str]
+    model: Predictor, gold: Sequence[Sentence], guesses: Sequence[Sequence[str]], names: Sequence[str]
 ) -> np.ndarray:
     """(N,) how probable the guesses of the model are; `names` are the names in the guesses of its K tags."""
     number = {name: k for k, name in enumerate(dict.fromkeys(names))}

@@ -16,13 +16,13 @@ import numpy as np
 from tagger import memory
 from tagger.archive import Archive, Arrays
 from tagger.cache import WordCache
-from tagger.chain import Chain
+from tagger.chain.packed import Chain
 from tagger.dominance import Dominance
 from tagger.em import Teacher, Text, Watch
 from tagger.hmm_story import hmm_story
 from tagger.lattice import ChainLattice, Lattice
 from tagger.lexicon import Lexicon
-from tagger.model import Scorer, Section, Tagger, Terms, Words, tag_numbers, training_sentences, words_of
+from tagger.model import Following, Scorer, Section, Tagger, Terms, Words, tag_numbers, training_sentences, words_of
 from tagger.neighbours import Neighbours
 from tagger.overlap import marks
 from tagger.pack import Pack
@@ -274,6 +274,11 @@ class HMMTagger(Tagger):
 
     def story(self) -> list[Section]:
         return [*super().story(), *hmm_story(self.classes_, self.neighbours_, self.words_)]
+
+    def following(self) -> Following:
+        values = self.transitions_.A.copy()
+        values[-1, -1] = 0.0  # a sentence without words
+        return Following("probability", values)
 
     def arrays(self) -> Arrays:
         return self.transitions_.arrays() | self.neighbours_.arrays() | self.words_.arrays()

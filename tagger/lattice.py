@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from tagger import viterbi
-from tagger.chain import Chain, forward_backward
+from tagger.chain.packed import Chain, forward_backward
 
 
 class Lattice(Protocol):

@@ -14,14 +14,14 @@ the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tagger.chain import Chain, forward_backward, path_scores
+from tagger.chain.packed import Chain, forward_backward, path_scores
 from tagger.features import Features
 from tagger.pack import Pack, batches
 from tagger.partial import OPEN, Choices
@@ -100,7 +100,8 @@ def seen_bigrams(corpus: Corpus) -> np.ndarray:
 class Likelihood:
     """Calling it with weights gives the loss and its gradient.
 
-    With `chosen` sentences only, it estimates them for the whole corpus: the sum over the sentences is scaled up.
+    `folds` hold the numbers of the sentences that count; one of the folds can be left out. If they are not the whole
+    corpus, the loss is estimated for the whole: the sum over the sentences is scaled up.
     """
 
     def __init__(
@@ -110,12 +111,15 @@ class Likelihood:
         l2: float,
         threads: int = 1,
         dtype: Any = np.float32,
-        chosen: np.ndarray | None = None,
+        folds: Sequence[np.ndarray] | None = None,
     ) -> None:
         self.K, self.layout, self.l2, self.dtype = corpus.K, layout, l2, np.dtype(dtype)
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        chosen = np.arange(len(corpus.lengths)) if chosen is None else chosen
-        groups = [chosen[group] for group in batches(corpus.lengths[chosen])]
+        folds = [np.arange(len(corpus.lengths))] if folds is None else folds
+        batched = [(f, fold[group]) for f, fold in enumerate(folds) for group in batches(corpus.lengths[fold])]
+        groups = [group for _, group in batched]
+        self.fold = [f for f, _ in batched]  # of each pack
+        self.used = list(range(len(groups)))  # packs
         self.packs = [Pack.of(corpus.lengths[group]) for group in groups]
         begins = np.cumsum(corpus.lengths) - corpus.lengths
         tokens = [corpus_tokens(pack, begins[group]) for pack, group in zip(self.packs, groups, strict=True)]
@@ -139,11 +143,11 @@ class Likelihood:
         def one_pack(i: int) -> PackLoss:
             return self.pack_loss(i, self.emissions(i, w, tables), *chain_scores)
 
-        packs = self.map(one_pack, range(len(self.packs)))
+        packs = self.map(one_pack, self.used)
         gradient = np.zeros(self.layout.size)
         self.map(lambda table: table.add_gradient(self.residual, gradient), self.tables)  # each has its own weights
-        for narrow, pack in zip(self.narrow, packs, strict=True):
-            gradient[narrow.params] += pack.narrow
+        for i, pack in zip(self.used, packs, strict=True):
+            gradient[self.narrow[i].params] += pack.narrow
         steps = sum(pack.transitions for pack in packs).ravel()[self.layout.seen]
         ends = [sum(pack.starts for pack in packs), sum(pack.ends for pack in packs)]
         gradient[self.layout.features_end :] = np.concatenate([steps, *ends])
@@ -168,6 +172,28 @@ class Likelihood:
         for narrow, rows in zip(self.narrow, self.rows, strict=True):
             found[narrow.params] += narrow.gradient(sure[rows])
         return found + 2 * self.l2
+
+    def leave_out(self, fold: int | None) -> None:
+        """From now on the sentences of this fold do not count, all others do."""
+        self.used = [i for i, own in enumerate(self.fold) if own != fold]
+        self.residual[:] = 0.0
+
+    def observed(self) -> np.ndarray:
+        """(P,) how often each weight of a feature or a tag bigram is one of the true path's, in the sentences that
+        count. All their tags are given."""
+        self.residual[:] = 0.0
+        found = np.zeros(self.layout.size)
+        steps = np.zeros(self.K * self.K)
+        for i in self.used:
+            every, tags = self.residual[self.rows[i]], self.tags[self.rows[i]]
+            every[np.arange(len(tags)), tags] = 1
+            self.parts.gather(every)
+            found[self.narrow[i].params] += self.narrow[i].gradient(every)
+            steps += self.true_steps(i)
+        self.map(lambda table: table.add_gradient(self.residual, found), self.tables)
+        first = self.layout.features_end
+        found[first : first + len(self.layout.seen)] = steps[self.layout.seen]
+        return found
 
     def emissions(self, i: int, w: np.ndarray, tables: list[np.ndarray]) -> np.ndarray:
         """(n, K) the scores of the tags at the tokens of pack i."""
@@ -201,10 +227,14 @@ class Likelihood:
 
     def subtract_tags(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Take the true tags off the marginals; the scores of the true paths, and their steps (K, K)."""
-        pack, tags = self.packs[i], self.tags[self.rows[i]]
+        tags = self.tags[self.rows[i]]
         residual[np.arange(len(tags)), tags] -= 1
-        steps = np.bincount(tags[pack.before] * self.K + tags[len(pack.last) :], minlength=self.K * self.K)
-        return path_scores(chain, tags), steps.reshape(self.K, self.K)
+        return path_scores(chain, tags), self.true_steps(i).reshape(self.K, self.K)
+
+    def true_steps(self, i: int) -> np.ndarray:
+        """(K · K,) how often each tag bigram occurs in pack i, all of whose tags are given."""
+        pack, tags = self.packs[i], self.tags[self.rows[i]]
+        return np.bincount(tags[pack.before] * self.K + tags[len(pack.last) :], minlength=self.K * self.K)
 
     def subtract_choices(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The same where choices are left: the chain of the allowed tags takes the place of the one true path."""

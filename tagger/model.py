@@ -1,14 +1,16 @@
 """`Tagger`: the contract of all models; predict, n-best, marginals and score, built once on a `Lattice`.
 
-A model learns (`fit`) and scores (`scorer`); the rest is here. Estimators follow scikit-learn's habits: keyword-only
-settings kept as given by `__init__`, fitted attributes with a trailing underscore. A scorer may keep a cache of words
-it has met; the cache belongs to it, not to the tagger, so that a tagger can be used from several threads at once.
+A model learns (`fit`) and scores (`scorer`); the rest is here. What tags and does nothing else is a `Predictor`.
+Estimators follow scikit-learn's habits: keyword-only settings kept as given by `__init__`, fitted attributes with a
+trailing underscore. A scorer may keep a cache of words it has met; the cache belongs to it, not to the tagger, so that
+a tagger can be used from several threads at once.
 """
 
 from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -43,63 +45,49 @@ class Section:
     head: list[str] | None = None
 
 
+@dataclass(frozen=True)
+class Following:
+    """What a model thinks of each tag after each other."""
+
+    unit: str  # of the numbers: weight or probability
+    values: np.ndarray  # (K + 1, K + 1) [previous, next]; last the sentence's beginning (row) and its end (column)
+
+    @classmethod
+    def of(cls, unit: str, transitions: np.ndarray, start: np.ndarray, end: np.ndarray) -> Following:
+        """Of a first-order chain."""
+        K = len(start)
+        values = np.zeros((K + 1, K + 1))
+        values[:K, :K], values[K, :K], values[:K, K] = transitions, start, end
+        return cls(unit, values)
+
+
 def number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 
-class Tagger(ABC):
-    """A part-of-speech tagger. `X` is a list of word lists or of Sentences, `y` a list of tag lists."""
+def parts_section(arrays: Arrays) -> Section:
+    """What takes how much room; arrays that belong together, as their names tell, in one row."""
+    numbers: Counter[str] = Counter()
+    room: Counter[str] = Counter()
+    for name, array in arrays.items():
+        part = name.split(".")[0]
+        numbers[part] += array.size
+        room[part] += array.nbytes
+    rows = [[part, number(numbers[part]), f"{size / 1e3:,.1f}"] for part, size in room.most_common()]
+    return Section("parts of the file", rows, ["part", "numbers", "kB unpacked"])
 
-    kind: ClassVar[str]
+
+class Predictor(ABC):
+    """What can tag. `X` is a list of word lists or of Sentences, `y` a list of tag lists."""
+
     classes_: list[str]  # the K tags, sorted
     lexicon_: Lexicon
-    summary_: dict[str, Any]  # of training, for a reader; no clocks
     seen_: np.ndarray  # marks of the training sentences (`overlap`)
     column_: str = "upos"  # of CoNLL-U: where the tags came from, and where to put them
 
     @abstractmethod
-    def fit(
-        self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None, X_dev: Any = None, y_dev: Any = None
-    ) -> Tagger:
-        """Learn from tagged sentences. Without `y`, X holds tagged Sentences."""
-
-    @abstractmethod
     def scorer(self) -> Scorer:
         """A function from sentences to their lattice, for use by one thread."""
-
-    @abstractmethod
-    def anatomy(self, words: Words) -> Terms:
-        """A function of a path (T tags as numbers) and a token: the parts of the path's score that look at the token's
-        tag, by names that do not tell the tag."""
-
-    @abstractmethod
-    def arrays(self) -> Arrays:
-        """All that was learned, as named arrays."""
-
-    @abstractmethod
-    def restore(self, archive: Archive) -> None:
-        """Take back what `arrays` gave; settings and `classes_` are there already."""
-
-    def story(self) -> list[Section]:
-        """What a person may want to know of the learned: titles and rows of text, as `tagger inspect` prints them."""
-        settings = Section("settings", [[name, str(value)] for name, value in self.stored_settings().items()])
-        summary = Section("training", [[name, number(value)] for name, value in self.summary_.items()])
-        rows = self.lexicon_.rows
-        counts = np.bincount(rows.tags, weights=self.lexicon_.counts, minlength=len(self.classes_))
-        words = np.bincount(rows.tags, minlength=len(self.classes_))
-        order = np.argsort(-counts, kind="stable").tolist()
-        tags = [[self.classes_[k], number(int(counts[k])), number(int(words[k]))] for k in order]
-        sizes = [
-            ["kind", self.kind],
-            ["tags", number(len(self.classes_))],
-            ["words", number(len(self.lexicon_.words))],
-            ["ambiguous words", number(int((rows.widths > 1).sum()))],
-        ]
-        return [Section("model", sizes), settings, summary, Section("tags", tags, ["tag", "tokens", "words"])]
-
-    def describe(self) -> dict[str, Any]:
-        """What else of the learned the model file tells in words."""
-        return {}
 
     def lattices(
         self, X: Sequence[Any], scorer: Scorer | None = None, allowed: Allowed | None = None
@@ -148,6 +136,68 @@ class Tagger(ABC):
         """The accuracy on tagged sentences."""
         gold = tagged(X, y)
         return accuracy(gold, self.predict(gold)) or 0.0
+
+
+class Tagger(Predictor):
+    """A part-of-speech tagger that learns, can be stored, and says why."""
+
+    kind: ClassVar[str]
+    caveat: ClassVar[str | None] = None  # what to know of the parts that `anatomy` names
+    summary_: dict[str, Any]  # of training, for a reader; no clocks
+
+    @abstractmethod
+    def fit(
+        self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None, X_dev: Any = None, y_dev: Any = None
+    ) -> Tagger:
+        """Learn from tagged sentences. Without `y`, X holds tagged Sentences."""
+
+    @abstractmethod
+    def anatomy(self, words: Words) -> Terms:
+        """A function of a path (T tags as numbers) and a token: the parts of the path's score that look at the token's
+        tag, by names that do not tell the tag."""
+
+    @abstractmethod
+    def arrays(self) -> Arrays:
+        """All that was learned, as named arrays."""
+
+    @abstractmethod
+    def restore(self, archive: Archive) -> None:
+        """Take back what `arrays` gave; settings and `classes_` are there already."""
+
+    def story(self) -> list[Section]:
+        """What a person may want to know of the learned: titles and rows of text, as `tagger inspect` prints them."""
+        settings = Section("settings", [[name, str(value)] for name, value in self.stored_settings().items()])
+        summary = Section("training", [[name, number(value)] for name, value in self.summary_.items()])
+        rows, counts = self.lexicon_.rows, self.tag_counts()
+        words = np.bincount(rows.tags, minlength=len(self.classes_))
+        order = np.argsort(-counts, kind="stable").tolist()
+        tags = [[self.classes_[k], number(int(counts[k])), number(int(words[k]))] for k in order]
+        sizes = [
+            ["kind", self.kind],
+            ["tags", number(len(self.classes_))],
+            ["words", number(len(self.lexicon_.words))],
+            ["ambiguous words", number(int((rows.widths > 1).sum()))],
+        ]
+        return [
+            Section("model", sizes),
+            settings,
+            summary,
+            Section("tags", tags, ["tag", "tokens", "words"]),
+            parts_section(self.arrays()),
+        ]
+
+    def tag_counts(self) -> np.ndarray:
+        """(K,) how often each tag was seen in training."""
+        lexicon = self.lexicon_
+        return np.bincount(lexicon.rows.tags, weights=lexicon.counts, minlength=len(self.classes_))
+
+    def following(self) -> Following | None:
+        """For the heat map of `tagger inspect`; None if the model has no such numbers."""
+        return None
+
+    def describe(self) -> dict[str, Any]:
+        """What else of the learned the model file tells in words."""
+        return {}
 
     def stored_settings(self) -> dict[str, Any]:
         """The settings that change the result, as the model file tells them: no paths, no threads."""
@@ -217,3 +267,11 @@ def tag_numbers(sentences: Sequence[Sentence]) -> tuple[list[str], np.ndarray]:
     names = sorted(set(written))
     numbers = {name: k for k, name in enumerate(names)}
     return names, np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))
+
+
+def check_dev(classes: list[str], dev: Sequence[Sentence] | None) -> None:
+    """Refuse a dev set of which no tag could ever be guessed."""
+    tags = {tag for sentence in dev or [] for tag in sentence.tags or ()}
+    if tags and tags.isdisjoint(classes):
+        few = ", ".join(sorted(tags)[:5])
+        raise TrainingError(f"the dev set has another tag set: none of its tags ({few}, …) is in the corpus")

@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 
 from tagger.corpus.slash import TAG_SEPARATORS, tokens
-from tagger.model import Tagger
+from tagger.model import Predictor
 
 
 def writable(tags: Sequence[str]) -> bool:
@@ -26,7 +26,7 @@ def writable(tags: Sequence[str]) -> bool:
 class PlainTagging:
     """Starts the function from lines to the text of the tagged lines; it travels to other processes."""
 
-    model: Tagger
+    model: Predictor
     names: Sequence[str]  # what the model's tags are called in the output
 
     def start(self) -> Callable[[Sequence[str]], tuple[str, int]]:

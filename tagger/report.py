@@ -26,7 +26,7 @@ def as_table(found: Evaluation, gold: Sequence[Sentence] = (), tokens_per_second
     lines = [f"{name:<20} {value:>9}{more}" for name, value, more in headline(found, tokens_per_second)]
     if found.unseen_tags:
         lines.append(f"gold tags that the model does not have: {' '.join(found.unseen_tags)}")
-    return "\n".join([*lines, *tag_table(found), *confusion_table(found, gold)]) + "\n"
+    return "\n".join(map(printable, [*lines, *tag_table(found), *confusion_table(found, gold)])) + "\n"
 
 
 def headline(found: Evaluation, tokens_per_second: float | None) -> list[tuple[str, str, str]]:
@@ -77,7 +77,7 @@ def excerpt(sentence: Sentence, place: int) -> str:
     """The words around a token, which stands in brackets."""
     begin, end = max(0, place - AROUND), place + AROUND + 1
     words = [*sentence.words[begin:place], f"[{sentence.words[place]}]", *sentence.words[place + 1 : end]]
-    return "… " * (begin > 0) + printable(" ".join(words)) + " …" * (end < len(sentence))
+    return "… " * (begin > 0) + " ".join(words) + " …" * (end < len(sentence))
 
 
 def printable(text: str) -> str:

@@ -12,7 +12,7 @@ import contextlib
 import inspect
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,14 +21,16 @@ from tagger.archive import Archive, Arrays, open_archive, write_archive
 from tagger.classes import WordClasses, read_clusters
 from tagger.corpus.conllu import COLUMNS
 from tagger.crf import CRFTagger
+from tagger.ensemble import Ensemble
 from tagger.errors import FileError, ModelError, plainly, quote
 from tagger.files import atomic_writer, open_input
 from tagger.hmm import HMMTagger
-from tagger.model import Tagger
+from tagger.model import Predictor, Tagger
+from tagger.neural.bilstm import BiLSTMTagger
 from tagger.version import __version__
 
 FORMAT = 1
-KINDS: dict[str, type[Tagger]] = {"hmm": HMMTagger, "crf": CRFTagger}
+KINDS: dict[str, type[Tagger]] = {"hmm": HMMTagger, "crf": CRFTagger, "bilstm": BiLSTMTagger}
 CLASSES = "classes"
 MOST_DESCRIPTION = 1 << 20  # bytes of a small file's description
 SCALARS = (str, int, float, type(None))
@@ -58,6 +60,12 @@ def load_model(path: str | os.PathLike[str]) -> Tagger:
             return build(archive)
     except FileNotFoundError:
         raise ModelError(f"no model {name!r}: {TRAIN_FIRST}, or name another file with -m") from None
+
+
+def load_models(paths: Sequence[str]) -> Predictor:
+    """The tagger of a file; several together are one ensemble."""
+    models = [load_model(path) for path in paths]
+    return models[0] if len(models) == 1 else Ensemble(models, paths)
 
 
 def save_classes(classes: WordClasses, path: str | os.PathLike[str]) -> None:

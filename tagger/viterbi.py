@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tagger.chain import Chain, path_scores
+from tagger.chain.packed import Chain, path_scores
 
 Step = Callable[[np.ndarray, np.ndarray], None]  # from the scores (B, K) of a row's predecessors to the row's own
 Path: TypeAlias = "tuple[int, Any] | None"  # a tag and the path after it; unfinished paths share their ends

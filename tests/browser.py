@@ -1,5 +1,7 @@
 """A real browser, if there is one: a Chromium on PATH and its chromedriver, for pages that must work in it."""
 
+import json
+import re
 import shutil
 from contextlib import contextmanager
 
@@ -43,3 +45,21 @@ def chromium(profile, width=1000, height=900, scheme="light", scale=1):
         yield browser
     finally:
         browser.quit()
+
+
+def opened(browser, path):
+    """A page that complains of nothing and asks for nothing but itself."""
+    browser.get_log("performance")
+    browser.get(path.as_uri())
+    assert browser.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    assert {url for url in asked if not url.startswith("data:")} == {path.as_uri()}
+    return browser
+
+
+def luminance(colour):
+    """Relative luminance as WCAG 2.1 defines it."""
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -7,9 +7,9 @@ import numpy as np
 import oracle
 import pytest
 
-from tagger import chain as chain_module
 from tagger import viterbi
-from tagger.chain import Chain, forward_backward, in_log_space, path_scores, scaled, shift_within
+from tagger.chain import packed
+from tagger.chain.packed import Chain, forward_backward, in_log_space, path_scores, scaled, shift_within
 from tagger.pack import Pack, batches
 
 LENGTHS = [[1], [3, 1, 4], [2, 0, 3, 3, 1, 0], [5], [0, 0]]
@@ -139,7 +139,7 @@ def test_without_transitions_each_token_is_a_softmax():
 def test_a_long_sentence_with_large_scores():
     """10,000 tokens, scores times 100: scaled probabilities would underflow, so the chain must notice."""
     chain = random_chain([10_000], 3, seed=4, kind="wide", dtype=np.float32)
-    assert all(shift_within(chain, span) is None for span in chain_module.SPAN.values())
+    assert all(shift_within(chain, span) is None for span in packed.SPAN.values())
     tags, score = viterbi.best(chain)
     exact, exact_score = viterbi.best(replace(chain, emissions=chain.emissions.astype(np.float64)))
     np.testing.assert_array_equal(tags, exact)
@@ -191,14 +191,14 @@ def test_published_best_path_probability_and_forward_row():
     tags, _ = viterbi.best(chain)
     assert (tags % V).tolist() == [1, 4, 2, 4, 3, 0, 3, 0, 3, 1]
     seq = np.random.choice(V, m)
-    p = np.exp(path_scores(chain, seq + V * np.arange(m)) - chain_module.log_z(chain))
+    p = np.exp(path_scores(chain, seq + V * np.arange(m)) - packed.log_z(chain))
     assert p[0] == pytest.approx(2.69869828108e-08, rel=1e-10)
     # The forward score of the last tag k is log Z of the chain that must end there.
     last = []
     for k in range(V):
         end = np.full(V * m, -np.inf)
         end[(m - 1) * V + k] = 0.0
-        last.append(np.exp(chain_module.log_z(replace(chain, end=end))[0]))
+        last.append(np.exp(packed.log_z(replace(chain, end=end))[0]))
     assert last == pytest.approx([2.66620185e8, 4.91942550e8, 4.48597546e8, 3.42214705e8, 4.10510463e8], rel=1e-8)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tagger import HMMTagger, Sentence, read_corpus, write_corpus
+from tagger import HMMTagger, Sentence, evaluate, read_corpus, write_corpus
 from tagger.check import common, contradicted, survey, unusual
-from tagger.crossval import Make, cross_validate, fold_numbers, learning_curve
+from tagger.crossval import Make, Point, cross_validate, fold_numbers, learning_curve
 from tagger.errors import TrainingError
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -59,9 +59,11 @@ def test_any_number_of_jobs_finds_the_same():
 def test_a_learning_curve_ends_with_the_whole_corpus():
     sentences, dev = read_corpus(TRAIN), read_corpus(TEST)
     rows = list(learning_curve(HMM, sentences, dev, 4))
-    assert [tokens for tokens, _ in rows] == sorted(tokens for tokens, _ in rows)
-    assert rows[-1] == (sum(map(len, sentences)), HMMTagger(order=1).fit(sentences).score(dev))
-    assert rows[-1][1] > rows[0][1]
+    assert [row.tokens for row in rows] == sorted(row.tokens for row in rows)
+    guesses = HMMTagger(order=1).fit(sentences).predict(dev)
+    whole = evaluate(dev, guesses)
+    assert rows[-1] == Point(sum(map(len, sentences)), whole.accuracy, whole.accuracy_interval)
+    assert rows[-1].accuracy > rows[0].accuracy
 
 
 def test_slips_are_found():
@@ -88,6 +90,21 @@ def test_the_commands_tell_it(tmp_path):
     check = run(tmp_path, "check", TEST, "--against", TEST)
     assert check.returncode == 0 and "sentences also in" in check.stdout and check.stderr == ""
     assert json.loads(run(tmp_path, "check", TEST, "--json").stdout)["in_both"] is None
+
+
+def test_sentences_that_disagree_are_shown_and_obey_nobody(tmp_path):
+    lines = ["the/DT dog/NN runs/VBZ", "the/DT dog/VB runs/NNS", "a/\x1b[31mDT b/X", "the/DT dog/NN runs/VBZ"]
+    (tmp_path / "corpus.txt").write_text("\n".join(lines) + "\n")
+    told = run(tmp_path, "check", "corpus.txt").stdout
+    assert "same words and other tags: 3\n  the [dog] runs\n" in told
+    assert "NN in sentence 1, VB in sentence 2, NN in sentence 4; tokens that differ: 2\n" in told
+    assert "\x1b" not in told and "\ufffd[31mDT" in told
+
+
+@pytest.mark.parametrize("option", [["--tune"], ["--dev", "x"], ["--unlabeled", "x"], ["--resume"]])
+def test_an_option_that_sets_no_part_of_the_model_is_wrong_usage(tmp_path, option):
+    done = run(tmp_path, "crossval", TEST, *option)
+    assert done.returncode == 2 and f"{option[0]} is for train-crf itself" in done.stderr
 
 
 def test_an_option_that_training_does_not_know_is_wrong_usage(tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagger import CRFTagger, HMMTagger, dominance, read_corpus, viterbi
-from tagger.chain import Chain
+from tagger.chain.packed import Chain
 from tagger.dominance import Dominance
 from tagger.pack import Pack
 

@@ -52,6 +52,48 @@ def test_tags_from_elsewhere_are_judged_by_the_same_ruler(folder):
     assert both["known_accuracy"] == model["known_accuracy"]
 
 
+def test_every_figure_of_an_example_worked_by_hand(tmp_path):
+    """Two sentences, 2 of 3 and 2 of 2 right. Drawn with replacement they give 4/6, 4/5 (twice as often) and 4/4, so
+    that the middle 95 % reach from the least to the most."""
+    (tmp_path / "gold.txt").write_text("the/D dog/N barks/V\nzap/V it/P\n")
+    (tmp_path / "guess.txt").write_text("the/D dog/N barks/N\nzap/V it/P\n")
+    save_model(HMMTagger().fit([Sentence(["the", "dog", "dog"], ["D", "N", "V"])]), tmp_path / "known.npz")
+    found = figures(tmp_path, "gold.txt", "--predictions", "guess.txt", "-m", "known.npz")
+    right, half = {"precision": 1.0, "recall": 1.0, "f1": 1.0}, pytest.approx(2 / 3)
+    assert found == {
+        "tokens": 5,
+        "sentences": 2,
+        "accuracy": 4 / 5,
+        "accuracy_interval": [4 / 6, 1.0],
+        "known_accuracy": 1.0,
+        "unknown_accuracy": pytest.approx(2 / 3),
+        "ambiguous_accuracy": 1.0,
+        "known_tokens": 2,
+        "unknown_tokens": 3,
+        "ambiguous_tokens": 1,
+        "sentence_accuracy": 1 / 2,
+        "macro": {"precision": 3.5 / 4, "recall": 3.5 / 4, "f1": pytest.approx((1 + 1 + 2 / 3 + 2 / 3) / 4)},
+        "tags": {
+            "V": {"precision": 1.0, "recall": 1 / 2, "f1": half, "support": 2},
+            "D": right | {"support": 1},
+            "N": {"precision": 1 / 2, "recall": 1.0, "f1": half, "support": 1},
+            "P": right | {"support": 1},
+        },
+        "unseen_tags": ["P"],
+        "confusions": [{"gold": "V", "guess": "N", "count": 1, "example": [0, 2]}],
+        "training_overlap": 0,
+        "tokens_per_second": None,
+        "compare": [],
+    }
+
+
+def test_the_chance_of_a_difference_worked_by_hand():
+    """Three sentences that one tagger has better: of the 8 ways to swap them, 2 are as far from zero."""
+    assert chance(np.array([1, 0, 1, 1, 0])) == pytest.approx(2 / 8, abs=0.015)
+    assert chance(np.array([2, -1])) == pytest.approx(1.0, abs=0.015)  # ±1 and ±3, all at least 1 away
+    assert chance(np.array([3, 1])) == pytest.approx(1 / 2, abs=0.015)  # ±4 and ±2, seen was 4
+
+
 def test_predictions_need_no_model(folder, tmp_path):
     done = run(tmp_path, TEST, "--predictions", folder / "tagged.txt")
     assert done.returncode == 0 and "accuracy" in done.stdout
@@ -94,6 +136,9 @@ def test_the_better_one_is_named_first():
 def test_sentences_of_the_training_corpus_are_noticed(folder):
     done = run(folder, DATA / "english-train.txt")
     assert done.returncode == 0 and "sentences of" in done.stderr and "were in the training corpus" in done.stderr
+    save_model(HMMTagger().fit(read_corpus(TEST)), folder / "cheat.npz")
+    cheated = run(folder, TEST, "--compare", "cheat.npz").stderr
+    assert cheated.count("\n") == 1 and "were in the training corpus of cheat.npz" in cheated
     assert figures(folder, TEST)["training_overlap"] == 0 and run(folder, TEST).stderr == ""
 
 

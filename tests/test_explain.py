@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browser import opened
 
 from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model
 from tagger.explain import explain
@@ -97,8 +98,18 @@ def test_words_are_never_markup_nor_commands_to_a_terminal(folder):
 
     Tags().feed(page)
     assert "script" not in seen and "b" not in seen and "details" in seen
-    assert "http" not in page.replace("<!DOCTYPE html>", "")
+    assert "http:" not in page and "https:" not in page and "\x1b" not in page
     assert "\x1b" not in run(folder, "-m", "crf.npz", text=text).stdout
+
+
+def test_the_page_fits_a_telephone_and_asks_for_nothing(folder, browser):
+    words = "They can fish " + "Donaudampfschifffahrtsgesellschaft" * 3 + " .\n"
+    (folder / "why.html").write_text(run(folder, "-m", "hmm.npz", "--html", text=words).stdout, "utf-8")
+    opened(browser, folder / "why.html")
+    browser.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    shown = browser.execute_script("return document.body.innerText")
+    assert "known word can" in shown and "not " in shown
 
 
 def test_two_forms_at_once_are_wrong_usage(folder):
@@ -109,6 +120,31 @@ def test_a_single_tag_has_no_runner_up():
     model = HMMTagger().fit([Sentence(["a", "b"], ["X", "X"])])
     (token, _), *_ = explain(model, [["a", "b"]])
     assert token.runner_up is None and token.reasons == [] and token.probability == pytest.approx(1)
+
+
+def test_of_tags_with_probability_zero_the_one_that_scores_highest_is_the_runner_up():
+    """An HMM considers frequent words with the tags they were seen with, and no others."""
+    model = HMMTagger().fit(read_corpus(DATA / "english-train.txt"))
+    sentences = [sentence.words for sentence in read_corpus(DATA / "english-test.txt")[:2]]
+    found = 0
+    for words, tokens in zip(sentences, explain(model, sentences), strict=True):
+        path = [token.tag for token in tokens]
+        for t, token in enumerate(tokens):
+            if token.runner_up_probability == 0:
+                found += 1
+                scores = {tag: score(model, words, [*path[:t], tag, *path[t + 1 :]]) for tag in model.classes_}
+                best = scores.pop(token.tag)
+                assert scores[token.runner_up] == pytest.approx(max(scores.values()))
+                assert token.difference == pytest.approx(best - scores[token.runner_up], abs=1e-6)
+    assert found > 2
+
+
+def test_where_every_other_tag_is_impossible_there_is_no_runner_up(tmp_path):
+    model = HMMTagger().fit([Sentence(["a", "b", "c"], ["X", "Y", "X"])] * 3, lexicon={"blick": ["Y"]})
+    token = explain(model, [["a", "blick", "c"]])[0][1]
+    assert (token.tag, token.runner_up, token.difference, token.reasons) == ("Y", None, 0, [])
+    save_model(model, tmp_path / "model.npz")
+    assert "blick/Y  1.000, no other tag is possible\n" in run(tmp_path, text="a blick c\n").stdout
 
 
 def test_features_have_the_same_text_from_their_numbers_as_from_the_words():
@@ -126,6 +162,8 @@ def test_inspect_tells_programs_what_it_tells_people(folder, kind):
     found = json.loads(subprocess.run([*command, "--json"], cwd=folder, capture_output=True, timeout=60).stdout)
     assert told.returncode == 0 and {f"# {title}" for title in found} <= set(told.stdout.splitlines())
     assert found["tags"]["rows"][0][0] in told.stdout
+    parts = {row[0]: row[2] for row in found["parts of the file"]["rows"]}
+    assert {"words", "lexicon"} <= parts.keys() and float(parts["words"]) > 10
     if kind == "crf":
         strongest = dict(found["strongest features"]["rows"])
         assert "the" in strongest["DT"] and found["transitions that are liked most"]["rows"]

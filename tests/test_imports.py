@@ -7,10 +7,11 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 HEAVY = {
     "scipy": {"tables", "clustering"},
-    "threadpoolctl": {"crf", "hmm", "clustering"},
+    "threadpoolctl": {"crf", "hmm", "clustering", "rehearsal", "neural.network"},
     "tqdm": {"cli.bars"},
     "jieba": {"chinese"},
-    "jinja2": {"evaluation_page"},
+    "jinja2": {"pages"},
+    "torch": {"neural", "neural.layer", "neural.module", "neural.learning"},
 }
 TERMINAL = {"click", "tqdm"}  # known below `cli` to nobody
 

@@ -51,9 +51,9 @@ def encoded():
     return corpus, Layout(corpus, counts)
 
 
-def build(l2=0.3, threads=1, dtype=np.float64, chosen=None):
+def build(l2=0.3, threads=1, dtype=np.float64, folds=None):
     corpus, layout = encoded()
-    return Likelihood(corpus, layout, l2, threads, dtype, chosen)
+    return Likelihood(corpus, layout, l2, threads, dtype, folds)
 
 
 def random_weights(size, scale=1.0):
@@ -172,7 +172,7 @@ def test_counts_follow_the_layout_of_the_weights():
 def test_parts_of_the_corpus_add_up_to_the_whole():
     """Without the penalty, the loss is the mean of the estimates from parts, weighted by their tokens."""
     weights = random_weights(build().layout.size)
-    parts = [build(l2=0.0, chosen=np.array(chosen)) for chosen in ([0, 3], [1, 2, 4])]
+    parts = [build(l2=0.0, folds=[np.array(chosen)]) for chosen in ([0, 3], [1, 2, 4])]
     loss, gradient = build(l2=0.0)(weights)
     assert sum(part(weights)[0] / part.scale for part in parts) == pytest.approx(loss, rel=1e-12)
     np.testing.assert_allclose(sum(part(weights)[1] / part.scale for part in parts), gradient, atol=1e-12)
@@ -181,7 +181,7 @@ def test_parts_of_the_corpus_add_up_to_the_whole():
 def test_curvature_is_the_diagonal_of_the_second_derivative_for_single_tokens():
     """Without neighbours nothing but p · (1 - p) bends the loss."""
     corpus, layout = encoded()
-    alone = Likelihood(corpus, layout, 0.3, dtype=np.float64, chosen=np.array([3]))
+    alone = Likelihood(corpus, layout, 0.3, dtype=np.float64, folds=[np.array([3])])
     weights = random_weights(layout.size)
     found, step = alone.curvature(weights), 1e-4
     for i in range(layout.features_end):
@@ -198,3 +198,29 @@ def test_float32_is_close_to_float64_on_a_real_corpus():
 
     found = differences(Path(__file__).parent.parent / "data" / "chinese-train.txt", iterations=15)
     assert found.loss < 1e-5 and found.gradient < 1e-3 and found.marginals < 1e-4 and found.best == 0
+
+
+def test_a_fold_left_out_does_not_count():
+    folds = [np.array([0, 3]), np.array([1]), np.array([2, 4])]
+    whole, rest = build(folds=folds), build(folds=[np.array([0, 2, 3, 4])])
+    weights = random_weights(whole.layout.size)
+    loss, gradient = build()(weights)
+    assert whole(weights)[0] == pytest.approx(loss, rel=1e-12)
+    whole.leave_out(1)
+    penalty = 0.3 * weights @ weights
+    assert whole(weights)[0] - penalty == pytest.approx((rest(weights)[0] - penalty) / rest.scale, rel=1e-12)
+    found = whole(weights)[1] - 0.6 * weights
+    np.testing.assert_allclose(found, (rest(weights)[1] - 0.6 * weights) / rest.scale, atol=1e-12)
+    whole.leave_out(None)
+    np.testing.assert_allclose(whole(weights)[1], gradient, atol=1e-12)
+
+
+def test_observed_counts_are_those_of_the_sentences_in_use():
+    whole = build(folds=[np.array([0, 3]), np.array([1, 2, 4])])
+    chained = whole.layout.size - 2 * K  # start and end are not counted
+    assert np.array_equal(whole.observed()[:chained], whole.layout.counts[:chained])
+    parts = []
+    for fold in (0, 1):
+        whole.leave_out(fold)
+        parts.append(whole.observed()[:chained])
+    assert np.array_equal(sum(parts), whole.layout.counts[:chained]) and (parts[0] != parts[1]).any()

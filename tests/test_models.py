@@ -10,12 +10,21 @@ import pytest
 
 from tagger import CRFTagger, HMMTagger, Sentence, TaggerError, load_model, save_model
 from tagger.errors import TrainingError
+from tagger.neural import BiLSTMTagger
+
+
+def bilstm():
+    pytest.importorskip("torch", reason="learning a BiLSTM needs PyTorch: pip install torch")
+    sizes = {"word_size": 16, "letter_size": 8, "spelling_size": 8, "hidden_size": 16}
+    return BiLSTMTagger(**sizes, epochs=40, dropout=0.0, learning_rate=0.02)
+
 
 MODELS = {
     "hmm": lambda: HMMTagger(),
     "hmm-first-order": lambda: HMMTagger(order=1),
     "crf": lambda: CRFTagger(max_iterations=30, l2=0.05),
     "crf-comparison": lambda: CRFTagger(max_iterations=30, l2=0.05, features="comparison"),
+    "bilstm": bilstm,
 }
 WORDS = [
     s.split() for s in ("the dog barks .", "a cat sleeps", "dogs bark at the big cat", "Stop !", "the cat", "stop")

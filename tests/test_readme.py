@@ -40,18 +40,31 @@ def alike(shown, real):
     return all(abs(float(a.replace(",", "")) - float(b.replace(",", ""))) <= 1.0 for a, b in figures)
 
 
+NEURAL = [session for session in blocks("console") if "train-bilstm" in session]
+PLAIN = [session for session in blocks("console") if session not in NEURAL]
+
+
 def test_sessions_show_what_happens(folder):
+    assert len(PLAIN) >= 2
+    run(PLAIN, folder)
+
+
+def test_sessions_with_a_network_show_what_happens(folder):
+    pytest.importorskip("torch", reason="learning a BiLSTM needs PyTorch: pip install torch")
+    assert NEURAL
+    run(NEURAL, folder)
+
+
+def run(sessions, folder):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    sessions = blocks("console")
-    assert len(sessions) >= 2
     for session in sessions:
         for command, shown in steps(session):
-            run = subprocess.run(
+            done = subprocess.run(
                 ["bash", "-o", "pipefail", "-c", command],
                 cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True, encoding="utf-8",
             )  # fmt: skip
-            assert run.returncode == 0, run.stderr
-            assert alike(shown, run.stdout), f"{command}\n--- README\n{shown}\n--- now\n{run.stdout}"
+            assert done.returncode == 0, done.stderr
+            assert alike(shown, done.stdout), f"{command}\n--- README\n{shown}\n--- now\n{done.stdout}"
 
 
 def test_python_examples_run(folder, monkeypatch):

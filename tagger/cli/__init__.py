@@ -25,6 +25,7 @@ from tagger.version import __version__
 COMMANDS = {
     "train-hmm": "train_hmm",
     "train-crf": "train_crf",
+    "train-bilstm": "train_bilstm",
     "learn-classes": "learn_classes",
     "tag": "tag",
     "eval": "evaluate",

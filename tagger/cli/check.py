@@ -7,13 +7,14 @@ from dataclasses import asdict
 
 import click
 
-from tagger.check import Corpus, Doubt, common, contradicted, survey, unusual
+from tagger.check import Corpus, Doubt, common, contradicted, disputed, survey, unusual
 from tagger.cli.options import (
     PATH,
     check_output,
     corpus_options,
     examples,
     jobs_option,
+    name_of,
     output_option,
     quiet_option,
     read_tagged,
@@ -22,10 +23,11 @@ from tagger.cli.options import (
 from tagger.cores import available_cores
 from tagger.crossval import Make, cross_validate
 from tagger.hmm import HMMTagger
-from tagger.report import excerpt
+from tagger.report import excerpt, printable
 from tagger.sentence import Sentence
 
 FOLDS = 5
+AT_ONCE = 5  # sentences named that have the same words
 
 
 @click.command(
@@ -74,9 +76,10 @@ def command(
         write_text(output, json.dumps(asdict(found) | parts, ensure_ascii=False, indent=2) + "\n")
         return
     lines = counts(found, against, both)
+    lines += disagreements(found, sentences, most)
     lines += listed("Rare tags of frequent words", rare, sentences, most)
     lines += listed("Tags that a model which has not seen them contradicts", sure, sentences, most)
-    write_text(output, "\n".join(lines) + "\n")
+    write_text(output, "\n".join(map(printable, lines)) + "\n")
 
 
 def counts(found: Corpus, against: str | None, both: int | None) -> list[str]:
@@ -84,20 +87,33 @@ def counts(found: Corpus, against: str | None, both: int | None) -> list[str]:
         ("tokens", f"{found.tokens:,}"),
         ("sentences", f"{found.sentences:,}"),
         ("  seen before", f"{found.repeated:,}"),
-        ("  same words, other tags", f"{sum(map(len, found.disagreeing)):,}"),
+        ("  same words, other tags", f"{found.in_disagreement:,}"),
         ("distinct words", f"{found.words:,}"),
         ("  with several tags", f"{found.ambiguous:,}"),
         ("tags", f"{len(found.tags):,}"),
     ]
-    rows += [] if both is None else [(f"sentences also in {against}", f"{both:,}")]
+    rows += [] if both is None else [(f"sentences also in {name_of(against or '')}", f"{both:,}")]
     width = max(len(name) for name, _ in rows)
     lines = [f"{name:<{width}} {value:>10}" for name, value in rows]
     return [*lines, "", *(f"{tag:<{width}} {count:>10,}" for tag, count in found.tags)]
 
 
+def disagreements(found: Corpus, sentences: list[Sentence], most: int) -> list[str]:
+    """The first token about which sentences with the same words disagree."""
+    lines = []
+    for group in found.disagreeing[:most]:
+        t, *others = disputed(sentences, group)
+        tags = ", ".join(f"{(sentences[i].tags or ())[t]} in sentence {i + 1}" for i in group[:AT_ONCE])
+        more = " …" * (len(group) > AT_ONCE) + (f"; tokens that differ: {len(others) + 1}" if others else "")
+        lines += [f"  {excerpt(sentences[group[0]], t)}", f"      {tags}{more}"]
+    return ["", f"Sentences with the same words and other tags: {found.in_disagreement:,}", *lines]
+
+
 def listed(title: str, doubts: list[Doubt], sentences: list[Sentence], most: int) -> list[str]:
-    shown = [
-        f"  sentence {d.sentence + 1}: {excerpt(sentences[d.sentence], d.token)}\n      {d.tag}, but {d.why}"
-        for d in doubts[:most]
-    ]
-    return ["", f"{title}: {len(doubts):,}", *shown]
+    lines = []
+    for d in doubts[:most]:
+        lines += [
+            f"  sentence {d.sentence + 1}: {excerpt(sentences[d.sentence], d.token)}",
+            f"      {d.tag}, but {d.why}",
+        ]
+    return ["", f"{title}: {len(doubts):,}", *lines]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import PurePath
 from typing import Any
 
 import click
@@ -18,11 +18,14 @@ from tagger.cli.options import (
     given,
     input_format_option,
     map_option,
-    model_option,
+    models_option,
+    name_of,
     on_error_option,
     output_option,
+    page_for,
     quiet_option,
     read_tagged,
+    report_option,
     say,
     say_unmapped,
     tag_map_of,
@@ -30,13 +33,13 @@ from tagger.cli.options import (
 )
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, quote
-from tagger.evaluation_page import Judged, evaluation_page, page_template
-from tagger.metrics import compare, evaluate
-from tagger.model import Tagger
+from tagger.evaluation_page import Judged, evaluation_page
+from tagger.metrics import Comparison, compare, evaluate
+from tagger.model import Predictor
 from tagger.overlap import overlap
 from tagger.report import as_json, as_table, in_words
 from tagger.sentence import Sentence
-from tagger.store import load_model
+from tagger.store import load_model, load_models
 from tagger.tagmap import TagMap
 
 Tags = list[list[str]]
@@ -51,13 +54,14 @@ Tags = list[list[str]]
         "tagger eval gold.txt --report report.html",
         "tagger eval gold.txt --predictions tagged-by-somebody-else.txt",
         "tagger eval gold-upos.txt -m penn.npz --map penn-upos.tsv",
+        "tagger eval gold.txt -m crf.npz -m bilstm.npz",
     ),
 )
 @click.argument("gold", type=PATH)
-@model_option
+@models_option
 @click.option("--predictions", metavar="FILE", type=PATH, help="Judge these tags instead of a model's.")
 @click.option("--compare", "others", metavar="MODEL", multiple=True, help="Is the model better than this one?")
-@click.option("--report", metavar="FILE", type=PATH, help="Also write a page for a browser: pictures, errors and why.")
+@report_option
 @input_format_option
 @encoding_option
 @on_error_option
@@ -68,7 +72,7 @@ Tags = list[list[str]]
 @quiet_option
 def command(
     gold: str,
-    model_path: str,
+    model_paths: tuple[str, ...],
     predictions: str | None,
     others: tuple[str, ...],
     report: str | None,
@@ -86,14 +90,10 @@ def command(
     --map renames tags on all sides before they are compared; so a map from Penn to universal tags serves for GOLD with
     either.
     """
-    check_output(output, gold, predictions, model_path, map_path, *others)
-    if report == "-":
-        raise click.UsageError("--report: expected the name of a file, got '-'.")
-    if report:
-        check_output(report, gold, predictions, model_path, map_path, output, *others)
-    template = page_template() if report else None
+    check_output(output, gold, predictions, map_path, *model_paths, *others)
+    template = page_for(report, "evaluation.html", gold, predictions, map_path, output, *model_paths, *others)
     tag_map = tag_map_of(map_path)
-    model = load_model(model_path) if not predictions or given("model_path") else None
+    model = load_models(model_paths) if not predictions or given("model_paths") else None
     rival_models = {path: load_model(path) for path in others}
     column = column or (model.column_ if model else "upos")
     sentences = read_tagged(gold, input_format, encoding, column)
@@ -104,30 +104,44 @@ def command(
         guesses = model.predict(sentences) if model else []
     speed = None if predictions else sum(map(len, sentences)) / (time.perf_counter() - begin)
     rivals = {path: rival.predict(sentences) for path, rival in rival_models.items()}
-    remarks = []
-    seen = overlap([sentence.words for sentence in sentences], model.seen_) if model else None
+    words = [sentence.words for sentence in sentences]
+    seen = overlap(words, model.seen_) if model else None
+    by_others = {path: overlap(words, rival.seen_) for path, rival in rival_models.items()}
+    remarks = warnings(gold, {together(model_paths): seen or 0} | by_others)
+    for remark in remarks:
+        say(remark, quiet)
     sentences, guesses, rivals = renamed(sentences, guesses, rivals, tag_map)
     say_unmapped(tag_map, quiet)
-    if seen:
-        remarks.append(f"warning: {seen:,} sentences of {gold} were in the training corpus of {model_path}")
-        say(remarks[0], quiet)
     lexicon, names = model.lexicon_ if model else None, tag_names(model, tag_map)
     found = evaluate(sentences, guesses, lexicon, names)
     comparisons = {path: compare(sentences, guesses, tags) for path, tags in rivals.items()}
-    judged = predictions or model_path
+    judged = predictions or together(model_paths)
     told = [in_words(comparison, judged, path) for path, comparison in comparisons.items()]
-    if as_program:
-        compared = [{"model": path, **asdict(comparison)} for path, comparison in comparisons.items()]
-        more = {"training_overlap": seen, "tokens_per_second": speed, "compare": compared}
-        text = json.dumps(as_json(found) | more, ensure_ascii=False, indent=2) + "\n"
-    else:
-        text = as_table(found, sentences, speed) + "".join(f"\n{line}\n" for line in told)
     if report:
-        title = f"{PurePath(judged).name} judged by {'standard input' if gold == '-' else PurePath(gold).name}"
+        whose = together([name_of(path) for path in ([predictions] if predictions else model_paths)])
+        title = f"{whose} judged by {name_of(gold)}"
         guesser = None if predictions else model
         case = Judged(title, sentences, guesses, found, guesser, lexicon, names or [], speed, remarks + told)
         write_text(report, evaluation_page(template, case))
-    write_text(output, text)
+    if as_program:
+        more = {"training_overlap": seen, "tokens_per_second": speed, "compare": for_programs(comparisons)}
+        write_text(output, json.dumps(as_json(found) | more, ensure_ascii=False, indent=2) + "\n")
+    else:
+        write_text(output, as_table(found, sentences, speed) + "".join(f"\n{line}\n" for line in told))
+
+
+def warnings(gold: str, seen: dict[str, int]) -> list[str]:
+    """One for each model that has seen so many of the answers."""
+    told = "warning: {:,} sentences of {} were in the training corpus of {}"
+    return [told.format(count, gold, path) for path, count in seen.items() if count]
+
+
+def for_programs(comparisons: dict[str, Comparison]) -> list[dict[str, Any]]:
+    return [{"model": path, **asdict(comparison)} for path, comparison in comparisons.items()]
+
+
+def together(names: Sequence[str]) -> str:
+    return " and ".join(names)
 
 
 def aligned(gold: list[Sentence], guessed: list[Sentence], gold_name: str, guessed_name: str) -> Tags:
@@ -160,7 +174,7 @@ def renamed(
     return mapped, all_tags(guesses), {path: all_tags(tags) for path, tags in rivals.items()}
 
 
-def tag_names(model: Tagger | None, tag_map: TagMap | None) -> Any:
+def tag_names(model: Predictor | None, tag_map: TagMap | None) -> Any:
     """What could be guessed, under the names of the map."""
     if model is None:
         return None

@@ -13,9 +13,10 @@ from tagger.cli.options import (
     encoding_option,
     examples,
     input_format_option,
-    model_option,
+    models_option,
     output_option,
     quiet_option,
+    say,
 )
 from tagger.corpus import format_of, read_sentences
 from tagger.explain import Explanation, explain
@@ -34,7 +35,7 @@ from tagger.store import load_model
     ),
 )
 @click.argument("file", type=PATH, default="-")
-@model_option
+@models_option
 @click.option("--reasons", type=click.IntRange(1), default=5, show_default=True, help="How many to show for a token.")
 @click.option("--json", "as_program", is_flag=True, help="For programs: a sentence per line, all reasons.")
 @click.option("--html", "as_page", is_flag=True, help="As a page for a browser, with all reasons.")
@@ -44,7 +45,7 @@ from tagger.store import load_model
 @quiet_option
 def command(
     file: str,
-    model_path: str,
+    model_paths: tuple[str, ...],
     reasons: int,
     as_program: bool,
     as_page: bool,
@@ -56,12 +57,18 @@ def command(
     """Say why each token of FILE (default: standard input) gets its tag.
 
     For each token: the tag and its probability, the second most probable tag, and the parts of the score that tipped
-    the balance. They add up to the score of the best path less that of the same path with this one tag replaced.
+    the balance. They add up to the score of the best path less that of the same path with this one tag replaced. Where
+    all other tags have probability 0, the one that scores highest in this path takes the second place. A neural
+    network's score has no such parts: there each word is hidden in turn, and what that changes is its part.
     """
     if as_program and as_page:
         raise click.UsageError("--json and --html: choose one.")
-    check_output(output, file, model_path)
-    model = load_model(model_path)
+    if len(model_paths) > 1:
+        raise click.UsageError("-m: several models have no score whose parts could be named: explain one at a time.")
+    check_output(output, file, *model_paths)
+    model = load_model(*model_paths)
+    if model.caveat:
+        say(model.caveat, quiet)
     lines = Lines(file, encoding)
     sentences = read_sentences(lines, input_format or format_of(file), tagged=False, column=model.column_)
     with open_output(output) as stream:
@@ -88,7 +95,7 @@ def as_table(tokens: list[Explanation], count: int) -> str:
 def told(token: Explanation, count: int) -> str:
     head = f"{printable(token.word)}/{token.tag}  {token.probability:.3f}"
     if token.runner_up is None:
-        return head + "\n"
+        return f"{head}, no other tag is possible\n"
     lines = [f"{head}, not {token.runner_up} {token.runner_up_probability:.3f}: {token.difference:+.2f}"]
     lines += [f"    {reason.value:+8.3f}  {printable(reason.name)}" for reason in token.reasons[:count]]
     rest = token.reasons[count:]

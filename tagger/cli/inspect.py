@@ -7,23 +7,43 @@ import unicodedata
 
 import click
 
-from tagger.cli.options import MODEL, check_output, examples, output_option, quiet_option, write_text
+from tagger.cli.options import (
+    MODEL,
+    check_output,
+    examples,
+    name_of,
+    output_option,
+    page_for,
+    quiet_option,
+    report_option,
+    write_text,
+)
 from tagger.model import Section
+from tagger.model_page import model_page
+from tagger.report import printable
 from tagger.store import load_model
 
 
-@click.command("inspect", epilog=examples("tagger inspect", "tagger inspect english.npz | less"))
+@click.command(
+    "inspect",
+    epilog=examples("tagger inspect", "tagger inspect english.npz | less", "tagger inspect --report model.html"),
+)
 @click.argument("model", metavar="[MODEL]", envvar="TAGGER_MODEL", default=MODEL)
 @click.option("--json", "as_program", is_flag=True, help="For programs: the same sections.")
+@report_option
 @output_option
 @quiet_option
-def command(model: str, as_program: bool, output: str, quiet: bool) -> None:
+def command(model: str, as_program: bool, report: str | None, output: str, quiet: bool) -> None:
     """Show a model to a person: its settings, sizes, tags, and the strongest of what it has learned.
 
-    MODEL defaults to $TAGGER_MODEL, else model.npz.
+    MODEL defaults to $TAGGER_MODEL, else model.npz. The page of --report has a heat map of the transitions, too.
     """
     check_output(output, model)
-    sections = load_model(model).story()
+    template = page_for(report, "model.html", model, output)
+    loaded = load_model(model)
+    if report:
+        write_text(report, model_page(template, name_of(model), loaded))
+    sections = loaded.story()
     if as_program:
         told = {section.title: {"head": section.head, "rows": section.rows} for section in sections}
         write_text(output, json.dumps(told, ensure_ascii=False, indent=2) + "\n")
@@ -33,7 +53,7 @@ def command(model: str, as_program: bool, output: str, quiet: bool) -> None:
 
 def shown(section: Section) -> str:
     """A section as text, in columns."""
-    rows = [*([section.head] if section.head else []), *section.rows]
+    rows = [list(map(printable, row)) for row in [*([section.head] if section.head else []), *section.rows]]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell + " " * (n - width(cell)) for cell, n in zip(row, widths, strict=True)) for row in rows]
     return "\n".join([f"# {section.title}", *(line.rstrip() for line in lines), ""])

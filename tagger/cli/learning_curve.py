@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import click
 
@@ -13,14 +14,18 @@ from tagger.cli.options import (
     corpus_options,
     examples,
     jobs_option,
+    name_of,
     output_option,
+    page_for,
     quiet_option,
     read_tagged,
+    report_option,
     write_text,
 )
 from tagger.cli.passing import CONTEXT, kind_option, make_of, passed_on
 from tagger.cores import available_cores
-from tagger.crossval import learning_curve
+from tagger.crossval import Point, learning_curve
+from tagger.curve_page import curve_page, last_gain
 
 WIDTH = 40  # columns of the longest bar
 
@@ -31,6 +36,7 @@ WIDTH = 40  # columns of the longest bar
     epilog=examples(
         "tagger learning-curve train.txt --dev dev.txt",
         "tagger learning-curve train.txt --dev dev.txt --kind hmm --json",
+        "tagger learning-curve train.txt --dev dev.txt --report curve.html",
     ),
 )
 @click.argument("corpus", type=PATH)
@@ -40,6 +46,7 @@ WIDTH = 40  # columns of the longest bar
 @jobs_option
 @corpus_options
 @click.option("--json", "as_program", is_flag=True, help="For programs: rates are fractions.")
+@report_option
 @output_option
 @quiet_option
 @passed_on
@@ -53,6 +60,7 @@ def command(
     encoding: str,
     column: str,
     as_program: bool,
+    report: str | None,
     output: str,
     quiet: bool,
     options: tuple[str, ...],
@@ -63,6 +71,7 @@ def command(
     the model are passed on to it.
     """
     check_output(output, corpus, dev)
+    template = page_for(report, "curve.html", corpus, dev, output)
     make = make_of(kind, options)
     sentences = read_tagged(corpus, input_format, encoding, column)
     judges = read_tagged(dev, input_format, encoding, column)
@@ -71,21 +80,17 @@ def command(
         for row in learning_curve(make, sentences, judges, points, jobs or available_cores()):
             rows.append(row)
             bar.update()
-    if as_program:
-        text = json.dumps([{"tokens": tokens, "accuracy": accuracy} for tokens, accuracy in rows], indent=2) + "\n"
-    else:
-        text = drawn(rows)
-    write_text(output, text)
+    if report:
+        write_text(report, curve_page(template, f"Learning curve of {name_of(corpus)} ({kind})", rows))
+    write_text(output, json.dumps([asdict(row) for row in rows], indent=2) + "\n" if as_program else drawn(rows))
 
 
-def drawn(rows: list[tuple[int, float]]) -> str:
+def drawn(rows: list[Point]) -> str:
     """A line for each size, with a bar from the least accuracy to the best, and what the last doubling brought."""
-    low, high = min(a for _, a in rows), max(a for _, a in rows)
+    low, high = min(row.accuracy for row in rows), max(row.accuracy for row in rows)
     lines = ["   tokens  accuracy"]
-    for tokens, accuracy in rows:
-        length = 1 + round((WIDTH - 1) * (accuracy - low) / (high - low or 1))
-        lines.append(f"{tokens:>9,} {100 * accuracy:>7.2f} %  {'█' * length}")
-    if len(rows) > 1:
-        gain = 100 * (rows[-1][1] - rows[-2][1])
-        lines.append(f"The last doubling of the corpus brought {gain:+.2f} points.")
-    return "\n".join(lines) + "\n"
+    for row in rows:
+        length = 1 + round((WIDTH - 1) * (row.accuracy - low) / (high - low or 1))
+        lines.append(f"{row.tokens:>9,} {100 * row.accuracy:>7.2f} %  {'█' * length}")
+    gain = last_gain(rows)
+    return "\n".join([*lines, *([gain] if gain else [])]) + "\n"

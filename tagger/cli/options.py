@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
@@ -47,18 +48,21 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
-def model_option(command: Decorated) -> Decorated:
+def models_option(command: Decorated) -> Decorated:
+    """One model, or several that work together."""
+
+    def default(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+        return paths or (os.environ.get("TAGGER_MODEL") or MODEL,)
+
     return click.option(
         "-m",
         "--model",
-        "model_path",
+        "model_paths",
         type=PATH,
         metavar="FILE",
-        envvar="TAGGER_MODEL",
-        default=MODEL,
-        show_default=True,
-        show_envvar=True,
-        help="The model to use.",
+        multiple=True,
+        callback=default,
+        help=f"The model to use; of several, the mean.  [env var: TAGGER_MODEL; default: {MODEL}]",
     )(command)
 
 
@@ -80,6 +84,11 @@ def features_option(command: Decorated) -> Decorated:
 def jobs_option(command: Decorated) -> Decorated:
     help = "Processes to use.  [default: all cores]"
     return click.option("--jobs", type=click.IntRange(0), default=0, help=help)(command)
+
+
+def report_option(command: Decorated) -> Decorated:
+    help = "Also write a page for a browser."
+    return click.option("--report", metavar="FILE", type=PATH, help=help)(command)
 
 
 def quiet_option(command: Decorated) -> Decorated:
@@ -238,6 +247,24 @@ def check_output(output: str, *inputs: str | None) -> None:
     check_writable(output)
     if any(path and path != "-" and os.path.realpath(path) == os.path.realpath(output) for path in inputs):
         raise FileError(f"cannot write {output}: it is an input or another output of the same command")
+
+
+def page_for(report: str | None, name: str, *others: str | None) -> Any:
+    """The template of the page that `--report` asks for, after a look at whether the page can be made and written;
+    `others` are all other files of the command."""
+    if report is None:
+        return None
+    from tagger.pages import page_template
+
+    if report == "-":
+        raise click.UsageError("--report: expected the name of a file, got '-'.")
+    check_output(report, *others)
+    return page_template(name)
+
+
+def name_of(path: str) -> str:
+    """What a page calls a file."""
+    return "standard input" if path == "-" else PurePath(path).name
 
 
 def write_text(path: str, text: str) -> None:

@@ -22,9 +22,12 @@ def passed_on(command: Decorated) -> Decorated:
 
 def make_of(kind: str, options: tuple[str, ...]) -> Make:
     """What makes a tagger of that kind, set up as these options of its training command say."""
-    name = f"train-{kind}"
     training: click.Command = import_module(f"tagger.cli.train_{kind}").command
-    given = training.make_context(f"tagger {name}", ["-", *options]).params
-    model = KINDS[kind]
-    settings = {name: given[name] for name in inspect.signature(model).parameters if name in given}
-    return Make(model, settings | ({"threads": 1} if "threads" in settings else {}))
+    context = training.make_context(f"tagger train-{kind}", ["-", *options])
+    names = inspect.signature(KINDS[kind]).parameters
+    for option in training.params:
+        named = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
+        if named and isinstance(option, click.Option) and option.name not in names:
+            raise click.UsageError(f"{option.opts[-1]} is for train-{kind} itself: it is no setting of the model.")
+    settings = {name: context.params[name] for name in names if name in context.params}
+    return Make(KINDS[kind], settings | ({"threads": 1} if "threads" in settings else {}))

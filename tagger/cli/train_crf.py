@@ -12,7 +12,6 @@ from tagger.classes import WordClasses
 from tagger.cli.options import (
     PATH,
     Finite,
-    check_output,
     corpus_options,
     examples,
     features_option,
@@ -20,21 +19,13 @@ from tagger.cli.options import (
     max_memory_option,
     quiet_option,
     read_tagged,
-    say,
 )
-from tagger.cli.training import (
-    Stop,
-    check_model_output,
-    closing_line,
-    course,
-    doubts,
-    output_model_option,
-    watching,
-)
+from tagger.cli.training import Stop, check_course, conclude, course_options, output_model_option, watching
+from tagger.cli.tuning import Tuning
 from tagger.crf import CRFTagger
 from tagger.errors import TrainingError
 from tagger.sentence import Sentence
-from tagger.store import load_classes, load_model, save_model
+from tagger.store import load_classes, load_model
 
 
 @click.command(
@@ -44,6 +35,7 @@ from tagger.store import load_classes, load_model, save_model
         "tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz",
         "tagger train-crf train.txt --features my-template.txt --l2 0.5",
         "tagger train-crf train.txt --unlabeled raw.txt.gz",
+        "tagger train-crf train.txt --tune --dev dev.txt",
         "tagger train-crf train.txt --resume",
         "tagger train-crf medical.txt --init english.npz -o medical.npz",
     ),
@@ -51,8 +43,10 @@ from tagger.store import load_classes, load_model, save_model
 @click.argument("corpus", type=PATH)
 @output_model_option
 @corpus_options
-@click.option("--dev", metavar="FILE", type=PATH, help="A tagged corpus: its best model is kept.")
-@click.option("--patience", type=click.IntRange(1), default=10, show_default=True, help="Scorings without a gain.")
+@course_options(patience=10, every=10, unit="iteration")
+@click.option(
+    "--tune", is_flag=True, help="Search --l2, --l1 and --min-count: by --dev, or by cross-validation; then train."
+)
 @features_option
 @click.option(
     "--unlabeled",
@@ -85,10 +79,6 @@ from tagger.store import load_classes, load_model, save_model
 @click.option("--init", metavar="MODEL", help="Go on from a CRF: adapt it to this corpus.")
 @click.option("--partial", is_flag=True, help="word/? may have any tag, word/NN|VB one of two.")
 @click.option("--threads", type=click.IntRange(0), default=0, help="Threads to use.  [default: all cores]")
-@click.option("--log", metavar="FILE", help="Write a line of JSON for each iteration.")
-@click.option("--checkpoint", metavar="FILE", help="Save what was reached here.  [default: OUTPUT.checkpoint]")
-@click.option("--checkpoint-every", type=click.IntRange(1), default=10, show_default=True, help="Iterations.")
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint of an interrupted training.")
 @max_memory_option
 @quiet_option
 def command(
@@ -98,6 +88,7 @@ def command(
     encoding: str,
     column: str,
     dev: str | None,
+    tune: bool,
     log: str | None,
     checkpoint: str | None,
     checkpoint_every: int,
@@ -111,32 +102,37 @@ def command(
     """Learn a conditional random field from a tagged corpus.
 
     CORPUS may be - for standard input. The closing line names the model and the command to try next. Ctrl-C saves the
-    best model so far.
+    best model so far. --tune begins its search with the settings given; interrupted, it saves the best that was tried
+    on --dev, while cross-validation has no model to save and only tells the best settings.
     """
     begin = time.perf_counter()
-    if given("patience") and not dev:
-        raise click.UsageError("--patience counts scorings of --dev: name a dev set.")
+    check_combination(dev, tune, resume, settings["partial"])
     check_sources(init, unlabeled, classes)
     checkpoint = checkpoint or f"{output}.checkpoint"
-    check_model_output(output, corpus, dev, classes, *unlabeled)
-    for path in filter(None, (log, checkpoint)):
-        check_output(path, corpus, dev, output, classes, *unlabeled)
+    check_course(dev, log, checkpoint, output, corpus, classes, *unlabeled)
     sentences = read_tagged(corpus, input_format, encoding, column)
     dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None
     old = load_initial(init) if init else None
     table = load_classes(classes) if classes else learned(unlabeled, encoding, quiet, sentences) if unlabeled else None
     model = CRFTagger(**settings)
     model.column_ = column
-    with Stop() as stop, watching(model.max_iterations, log, quiet, stop) as watch:
-        saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
-        model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old, classes=table)
-    save_model(model, output)
-    saved.remove()
-    for doubt in doubts(model, sentences):
-        say(doubt, quiet)
-    say(course(model.summary_), quiet)
-    say(closing_line(model, output, time.perf_counter() - begin, model.summary_.get("dev_accuracy")), quiet)
-    stop.leave()
+    saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
+    with Stop() as stop:
+        tuning = Tuning(model, sentences, dev_sentences, old, table, quiet, stop) if tune else None
+        if tuning is None or tuning.finds():
+            with watching(model.max_iterations, log, quiet, stop) as watch:
+                model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old, classes=table)
+        if tuning:
+            model = tuning.concluded(model)
+    conclude(model, sentences, output, begin, quiet, stop, saved, "iteration")
+
+
+def check_combination(dev: str | None, tune: bool, resume: bool, partial: bool) -> None:
+    """Options that make no sense together."""
+    if tune and resume:
+        raise click.UsageError("--resume goes on with one training: give the settings that --tune found, without it.")
+    if tune and partial and not dev:
+        raise click.UsageError("--tune with --partial needs --dev: a partly tagged corpus cannot judge itself.")
 
 
 def check_sources(init: str | None, unlabeled: tuple[str, ...], classes: str | None) -> None:

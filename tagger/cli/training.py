@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,14 +14,18 @@ from typing import IO, Any
 
 import click
 
+from tagger.checkpoint import Checkpoint
 from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.options import MODEL, Decorated, check_output
+from tagger.cli.options import MODEL, PATH, Decorated, check_output, given, say
+from tagger.course import Progress
 from tagger.errors import FileError
 from tagger.files import reason
 from tagger.model import Tagger
 from tagger.sentence import Sentence
 from tagger.signals import heeded
-from tagger.trainer import Progress, Watch
+from tagger.store import save_model
+
+PULSE = 0.2  # seconds between two looks of the bar at an iteration
 
 LONG = 5000  # tokens of a sentence that is hardly one
 
@@ -34,6 +39,33 @@ def output_model_option(command: Decorated) -> Decorated:
         show_default=True,
         help="Where to write the model.",
     )(command)
+
+
+def course_options(patience: int, every: int, unit: str) -> Callable[[Decorated], Decorated]:
+    """How a training that takes its time is watched, judged, saved and gone on with."""
+    options = (
+        click.option("--dev", metavar="FILE", type=PATH, help="A tagged corpus: its best model is kept."),
+        click.option(
+            "--patience", type=click.IntRange(1), default=patience, show_default=True, help="Scorings without a gain."
+        ),
+        click.option("--log", metavar="FILE", help=f"Write a line of JSON for each {unit}."),
+        click.option("--checkpoint", metavar="FILE", help="Save what was reached here.  [default: OUTPUT.checkpoint]"),
+        click.option(
+            "--checkpoint-every",
+            type=click.IntRange(1),
+            default=every,
+            show_default=True,
+            help=f"{unit.capitalize()}s.",
+        ),
+        click.option("--resume", is_flag=True, help="Go on from the checkpoint of an interrupted training."),
+    )
+
+    def decorate(command: Decorated) -> Decorated:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 class Log:
@@ -91,41 +123,48 @@ class Stop:
             raise click.exceptions.Exit(128 + self.caught)
 
 
-@contextmanager
-def watching(max_iterations: int, log: str | None, quiet: bool, stop: Stop) -> Iterator[Watch]:
+class Watcher:
     """What to do with every iteration: a line in the log, a step of the bar, an end if somebody asked for it."""
-    watchers: list[Callable[[Progress], None]] = []
+
+    def __init__(self, stop: Stop, log: Log | None, bar: Any) -> None:
+        self.stop, self.log, self.bar = stop, log, bar
+        self.shown: dict[str, str] = {}
+        self.next = 0.0  # when the bar may move again within an iteration
+
+    def __call__(self, progress: Progress) -> str | None:
+        self.stop.begun = True
+        if self.log:
+            self.log.write(progress)
+        if self.bar is not None:
+            self.shown["loss"] = "warming up" if progress.loss is None else f"{progress.loss:,.0f}"
+            if progress.dev_accuracy is not None:
+                self.shown["dev"] = f"{100 * progress.dev_accuracy:.2f} %"
+            self.bar.set_postfix(self.shown, refresh=False)
+            self.bar.update()
+        return None if self.stop.caught is None else "it was interrupted"
+
+    def pulse(self, part: float) -> bool:
+        """So much of an iteration is done; whether it shall end here."""
+        if self.bar is not None and time.perf_counter() > self.next:
+            self.bar.set_postfix({"at": f"{part:4.0%}"} | self.shown)
+            self.next = time.perf_counter() + PULSE
+        return self.stop.caught is not None
+
+
+@contextmanager
+def watching(iterations: int, log: str | None, quiet: bool, stop: Stop, unit: str = "it") -> Iterator[Watcher]:
     with ExitStack() as stack:
-        if log:
-            watchers.append(stack.enter_context(Log(log)).write)
-        if show_bar(quiet):
-            bar = stack.enter_context(open_bar("train", "it", max_iterations))
-            watchers.append(lambda progress: advance(bar, progress))
-
-        def watch(progress: Progress) -> str | None:
-            stop.begun = True
-            for watcher in watchers:
-                watcher(progress)
-            return None if stop.caught is None else "it was interrupted"
-
-        yield watch
+        lines = stack.enter_context(Log(log)) if log else None
+        bar = stack.enter_context(open_bar("train", unit, iterations)) if show_bar(quiet) else None
+        yield Watcher(stop, lines, bar)
 
 
-def advance(bar: Any, progress: Progress) -> None:
-    shown = {"loss": "warming up" if progress.loss is None else f"{progress.loss:,.0f}"}
-    if progress.dev_accuracy is not None:
-        bar.dev = f"{100 * progress.dev_accuracy:.2f} %"
-    if hasattr(bar, "dev"):
-        shown["dev"] = bar.dev
-    bar.set_postfix(shown, refresh=False)
-    bar.update()
-
-
-def course(summary: dict[str, Any]) -> str:
+def course(summary: dict[str, Any], unit: str) -> str:
     """How a training went, in a line."""
-    best = f", best on the dev set in iteration {summary['best_iteration']}" if "best_iteration" in summary else ""
-    loss = max(0.0, summary["loss"])  # of what is learned by heart, rounding may leave less than nothing
-    return f"{summary['iterations']} iterations{best}, loss {loss:,.1f}; stopped because {summary['stopped']}"
+    best = f", best on the dev set in {unit} {summary['best_iteration']}" if "best_iteration" in summary else ""
+    # of what is learned by heart, rounding may leave less than nothing
+    loss = "" if summary["loss"] is None else f", loss {max(0.0, summary['loss']):,.1f}"
+    return f"{summary['iterations']} {unit}s{best}{loss}; stopped because {summary['stopped']}"
 
 
 def doubts(model: Tagger, sentences: Sequence[Sentence]) -> list[str]:
@@ -147,6 +186,35 @@ def check_model_output(output: str, *inputs: str | None) -> None:
     if output == "-":
         raise click.BadParameter("a model cannot be written to standard output", param_hint="--output")
     check_output(output, *inputs)
+
+
+def check_course(dev: str | None, log: str | None, checkpoint: str, output: str, *inputs: str | None) -> None:
+    """Refuse, before any work is done, files that would fail or do harm."""
+    if given("patience") and not dev:
+        raise click.UsageError("--patience counts scorings of --dev: name a dev set.")
+    check_model_output(output, dev, *inputs)
+    for path in filter(None, (log, checkpoint)):
+        check_output(path, dev, output, *inputs)
+
+
+def conclude(
+    model: Tagger,
+    sentences: Sequence[Sentence],
+    output: str,
+    begin: float,
+    quiet: bool,
+    stop: Stop,
+    saved: Checkpoint,
+    unit: str,
+) -> None:
+    """Write the model, say how it went, and leave as a signal asked for, if one came."""
+    save_model(model, output)
+    saved.remove()
+    for doubt in doubts(model, sentences):
+        say(doubt, quiet)
+    say(course(model.summary_, unit), quiet)
+    say(closing_line(model, output, time.perf_counter() - begin, model.summary_.get("dev_accuracy")), quiet)
+    stop.leave()
 
 
 def closing_line(model: Tagger, path: str, seconds: float, dev_accuracy: float | None = None) -> str:

@@ -1,0 +1,55 @@
+"""From words to the numbers a network looks up: the word, its letters, and its vector from outside if it has one.
+
+Words are looked up in lower case, and the letters tell the case: web text writes PLEASE, Please and please. A word that
+is not in the table has the number -1, so that the last line of a table of embeddings is that of unknown words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagger.archive import Archive, Arrays
+from tagger.neural.alphabet import Alphabet
+from tagger.neural.vectors import Vectors
+from tagger.pack import Pack
+from tagger.vocab import StringTable
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """Distinct words, ready to be looked up."""
+
+    words: np.ndarray  # (V,) lines of the table of words, -1 for unknown ones
+    vectors: np.ndarray  # (V, P) from outside, P = 0 without any
+    pack: Pack  # of the words as sequences of letters
+    letters: np.ndarray  # lines of the table of letters, rows as in the pack
+
+
+@dataclass(frozen=True)
+class Lookup:
+    words: StringTable  # in lower case
+    alphabet: Alphabet
+    vectors: Vectors
+
+    @classmethod
+    def of(cls, words: Sequence[str], vectors: Vectors) -> Lookup:
+        """Of the distinct words of a training corpus."""
+        forms = list(dict.fromkeys(word.lower() for word in words))
+        return cls(StringTable.build(forms)[0], Alphabet.of(words), vectors)
+
+    def __call__(self, words: Sequence[str]) -> Spelled:
+        letters, lengths = self.alphabet.numbers(words)
+        pack = Pack.of(lengths)
+        ids = self.words.find([word.lower() for word in words])
+        return Spelled(ids, self.vectors(words), pack, letters[pack.tokens])
+
+    def arrays(self) -> Arrays:
+        return self.words.arrays("forms") | self.alphabet.arrays() | self.vectors.arrays()
+
+    @classmethod
+    def restore(cls, archive: Archive) -> Lookup:
+        words = StringTable.restore(archive, "forms")
+        return cls(words, Alphabet.restore(archive), Vectors.restore(archive))

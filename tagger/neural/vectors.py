@@ -1,0 +1,82 @@
+"""Word vectors from outside, as word2vec, GloVe and fastText write them: text, a word and its numbers on each line.
+
+The first line may tell how many words and numbers follow. Such files are sorted by frequency and large: the words of
+the training corpus are kept, and of the others the first so many. The vectors are not trained further: what is learned
+of a word stands beside them, and words that the corpus lacks keep their place among those it has.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container, Sequence
+
+import numpy as np
+
+from tagger.archive import Archive, Arrays
+from tagger.errors import FileError, quote
+from tagger.files import Lines
+from tagger.vocab import StringTable
+
+
+class Vectors:
+    def __init__(self, words: StringTable, table: np.ndarray) -> None:
+        self.words = words
+        self.table = np.vstack([table, np.zeros((1, table.shape[1]), table.dtype)])  # (words + 1, P), the last for none
+
+    @classmethod
+    def none(cls) -> Vectors:
+        return cls(StringTable.build([])[0], np.empty((0, 0), np.float16))
+
+    @property
+    def size(self) -> int:
+        return int(self.table.shape[1])
+
+    def __call__(self, words: Sequence[str]) -> np.ndarray:
+        """(words, P) those of the words as they are, else in lower case, else zeros."""
+        ids = self.words.find(words)
+        missing = np.flatnonzero(ids < 0)
+        ids[missing] = self.words.find([words[i].lower() for i in missing.tolist()])
+        return self.table[ids].astype(np.float32)
+
+    def arrays(self) -> Arrays:
+        return self.words.arrays("vectors") | {"vectors": self.table[:-1]}
+
+    @classmethod
+    def restore(cls, archive: Archive) -> Vectors:
+        words = StringTable.restore(archive, "vectors")
+        table = archive.take("vectors", "f", len(words), None)
+        archive.check(table.dtype == np.float16, "its vectors have more than 16 bits")
+        return cls(words, table)
+
+
+def read_vectors(path: str | os.PathLike[str], wanted: Container[str], others: int) -> Vectors:
+    """The vectors of the words that are wanted, as they are or in lower case, and of the first `others` besides."""
+    lines = Lines(path)
+    found: dict[str, np.ndarray] = {}
+    size = 0
+    for line in lines:
+        word, *numbers = line.rstrip(" \t").replace("\t", " ").split(" ")
+        if lines.number == 1 and len(numbers) == 1:  # so many words, so many numbers each
+            continue
+        size = size or len(numbers)
+        word, numbers = " ".join([word, *numbers[: len(numbers) - size]]), numbers[len(numbers) - size :]
+        if word in found or (word not in wanted and others <= 0):
+            continue
+        others -= word not in wanted
+        found[word] = parsed(numbers, size, word, lines)
+    if not found:
+        raise FileError(f"{lines.name}: no vector in it; expected lines of a word and its numbers")
+    words, ids = StringTable.build(list(found))
+    table = np.empty((len(words), size), np.float16)
+    table[ids] = list(found.values())
+    return Vectors(words, table)
+
+
+def parsed(numbers: list[str], size: int, word: str, lines: Lines) -> np.ndarray:
+    try:
+        vector = np.array(numbers, np.float16)
+    except ValueError:
+        vector = np.empty(0, np.float16)
+    if len(vector) != size or not size or not np.isfinite(vector).all():
+        raise lines.error(f"expected {size or 'some'} numbers after {quote(word)}, got {quote(' '.join(numbers))}")
+    return vector

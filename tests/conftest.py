@@ -1,0 +1,14 @@
+"""What tests of several files share."""
+
+import pytest
+from browser import chromium, installed
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """One for all, as wide as a telephone."""
+    pytest.importorskip("selenium")
+    if not all(installed()):
+        pytest.skip("no Chromium with its chromedriver on PATH: pages are not tried in a browser")
+    with chromium(tmp_path_factory.mktemp("profile"), width=390, height=800) as browser:
+        yield browser

@@ -1,0 +1,224 @@
+"""Learning a BiLSTM-CRF: the two networks agree, two sentences are learned, nothing is lost on the way."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="learning a BiLSTM needs PyTorch: pip install torch")
+
+from tagger import TaggerError, load_model, read_corpus  # noqa: E402
+from tagger.checkpoint import Checkpoint  # noqa: E402
+from tagger.errors import TrainingError  # noqa: E402
+from tagger.neural import BiLSTMTagger  # noqa: E402
+from tagger.neural.learning import Corpus, Learner, new_module  # noqa: E402
+from tagger.neural.lookup import Lookup  # noqa: E402
+from tagger.neural.network import Network, Sizes  # noqa: E402
+from tagger.neural.vectors import Vectors, read_vectors  # noqa: E402
+from tagger.windows import Windows  # noqa: E402
+
+DATA = Path(__file__).parent.parent / "data"
+SMALL = {"word_size": 8, "letter_size": 6, "spelling_size": 5, "hidden_size": 9}
+WORDS = [["The", "old", "man", "the", "boat", "."], ["Time", "flies", "like", "an", "arrow"]]
+TAGS = [["DT", "NN", "VBP", "DT", "NN", "."], ["NN", "VBZ", "IN", "DT", "NN"]]
+
+
+def learner(sentences, tags, sizes, vectors=None, seed=3):
+    windows = Windows.of(sentences, 0)
+    lookup = Lookup.of(windows.words, vectors or Vectors.none())
+    names = sorted({tag for own in tags for tag in own})
+    numbers = np.array([names.index(tag) for own in tags for tag in own])
+    corpus = Corpus.of(windows, np.array([len(words) for words in sentences]), numbers, lookup)
+    module = new_module(sizes, lookup, len(names), 0.3, seed)
+    return Learner(corpus, lookup, module, 0.01, len(sentences), 10, seed)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("outside", [False, True])
+def test_numpy_says_what_pytorch_says(layers, outside, tmp_path):
+    (tmp_path / "v.txt").write_text("time 1 2 3\nboat 0 0 1\n")
+    vectors = read_vectors(tmp_path / "v.txt", {"time", "boat"}, 0) if outside else None
+    words = [*WORDS, ["x"], ["The", "a" * 90, "", "日本"]]
+    found = learner(words, [*TAGS, ["."], ["DT"] * 4], Sizes(8, 6, 5, 9, layers), vectors)
+    found.epoch(1, lambda part: False)
+    found.module.eval()
+    batch = found.batch([0, 1, 2, 3])
+    with torch.no_grad():
+        theirs = found.module.emissions(batch)
+    ours = Network(found.lookup, Sizes(8, 6, 5, 9, layers), found.module.export())(words)
+    np.testing.assert_allclose(ours[batch.pack.tokens], theirs.numpy(), atol=1e-5)
+
+
+def test_weights_that_went_out_come_back():
+    a, b = (learner(WORDS, TAGS, Sizes(8, 6, 5, 9, 2), seed=seed) for seed in (1, 2))
+    sizes = Sizes(8, 6, 5, 9, 2).shapes(len(a.lookup.words) + 1, len(a.lookup.alphabet), 0, 6)
+    assert {name: array.shape for name, array in a.module.export().items()} == sizes
+    b.module.adopt(a.module.export())
+    with torch.no_grad():
+        assert torch.equal(a.module.eval().emissions(a.batch([0, 1])), b.module.eval().emissions(b.batch([0, 1])))
+
+
+def test_two_sentences_are_learned():
+    losses = []
+    model = BiLSTMTagger(**SMALL, epochs=200, learning_rate=0.01).fit(
+        WORDS, TAGS, watch=lambda progress: losses.append(progress.loss)
+    )
+    assert len(losses) == 200 and losses[-1] < 0.02 * losses[0]
+    assert np.mean(losses[100:]) < np.mean(losses[50:100]) < np.mean(losses[:50])
+    assert model.predict(WORDS) == TAGS
+    assert all(P.max(axis=1).min() > 0.9 for P in model.predict_marginals(WORDS))
+
+
+def test_a_seed_decides_everything_and_the_callers_chance_is_not_touched():
+    torch.manual_seed(5)
+    before = torch.random.get_rng_state()
+    threads = torch.get_num_threads()
+    a, b, c = (BiLSTMTagger(**SMALL, epochs=3, seed=seed).fit(WORDS, TAGS) for seed in (1, 1, 2))
+    assert all(np.array_equal(a.weights_[name], b.weights_[name]) for name in a.weights_)
+    assert not np.array_equal(a.weights_["output"], c.weights_["output"])
+    assert torch.equal(torch.random.get_rng_state(), before) and torch.get_num_threads() == threads
+
+
+def killed_after(epochs):
+    def watch(progress):
+        if progress.iteration == epochs:
+            raise KeyboardInterrupt
+
+    return watch
+
+
+def test_resumed_it_ends_where_it_would_have_ended(tmp_path):
+    settings = SMALL | {"epochs": 6, "learning_rate": 0.01}
+    whole = BiLSTMTagger(**settings).fit(WORDS, TAGS, WORDS, TAGS)
+    with pytest.raises(KeyboardInterrupt):
+        saved = Checkpoint(tmp_path / "state", every=1)
+        BiLSTMTagger(**settings).fit(WORDS, TAGS, WORDS, TAGS, watch=killed_after(4), checkpoint=saved)
+    assert (tmp_path / "state").exists()
+    resumed = BiLSTMTagger(**settings).fit(
+        WORDS, TAGS, WORDS, TAGS, checkpoint=Checkpoint(tmp_path / "state", every=1, resume=True)
+    )
+    assert resumed.summary_ == whole.summary_ and not (tmp_path / "state").exists()
+    assert all(np.array_equal(whole.weights_[name], resumed.weights_[name]) for name in whole.weights_)
+
+
+def test_a_checkpoint_of_another_training_is_refused(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        saved = Checkpoint(tmp_path / "state", every=1)
+        BiLSTMTagger(**SMALL).fit(WORDS, TAGS, watch=killed_after(1), checkpoint=saved)
+    resume = Checkpoint(tmp_path / "state", resume=True)
+    with pytest.raises(TrainingError, match="another set of settings"):
+        BiLSTMTagger(**SMALL, dropout=0.1).fit(WORDS, TAGS, checkpoint=resume)
+    with pytest.raises(TrainingError, match="another corpus"):
+        BiLSTMTagger(**SMALL).fit(WORDS[:1], TAGS[:1], checkpoint=resume)
+
+
+def test_the_best_epoch_on_the_dev_set_is_kept():
+    seen = []
+    model = BiLSTMTagger(**SMALL, epochs=60, patience=4, learning_rate=0.02).fit(
+        WORDS, TAGS, WORDS[:1], TAGS[:1], watch=lambda progress: seen.append(progress.dev_accuracy)
+    )
+    best = max(seen)
+    assert model.score(WORDS[:1], TAGS[:1]) == model.summary_["dev_accuracy"] == best
+    assert model.summary_["best_iteration"] == seen.index(best) + 1 == len(seen) - 4
+    assert "has not got better since epoch" in model.summary_["stopped"]
+
+
+def test_stopped_within_an_epoch_it_keeps_the_best():
+    calls = []
+
+    def pulse(part):
+        calls.append(part)
+        return len(calls) == 7
+
+    model = BiLSTMTagger(**SMALL, epochs=9, batch_size=1).fit(WORDS, TAGS, WORDS, TAGS, pulse=pulse)
+    assert calls == [0.5, 1.0] * 3 + [0.5] and model.summary_["iterations"] == 3
+    assert model.summary_["stopped"] == "it was interrupted"
+    assert model.score(WORDS, TAGS) == model.summary_["dev_accuracy"]
+
+
+def test_vectors_from_outside_speak_for_words_that_the_corpus_lacks(tmp_path):
+    lines = {"dog": 3, "cat": 3, "boat": 3, "quagga": 3, "runs": -3, "flies": -3, "sleeps": -3, "gallops": -3}
+    (tmp_path / "v.txt").write_text("".join(f"{word} {x} {-x}\n" for word, x in lines.items()))
+    words = [[a] for a in lines if a not in ("quagga", "gallops")]
+    tags = [["N"] if lines[a] > 0 else ["V"] for (a,) in words]
+    vectors = read_vectors(tmp_path / "v.txt", {a for (a,) in words}, others=2)
+    model = BiLSTMTagger(**SMALL, epochs=60, learning_rate=0.02).fit(words, tags, vectors=vectors)
+    assert model.predict([["quagga"], ["gallops"]]) == [["N"], ["V"]]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"dropout": 1.0}, {"hidden_size": 0}, {"learning_rate": 0.0}, {"learning_rate": 2.0}, {"epochs": 0}]
+)
+def test_settings_without_sense_are_refused(settings):
+    with pytest.raises(TaggerError):
+        BiLSTMTagger(**settings).fit(WORDS, TAGS)
+
+
+def test_numbers_beyond_all_bounds_are_refused(monkeypatch):
+    with pytest.raises(TrainingError, match=r"the weights became as large as .*smaller --learning-rate"):
+        BiLSTMTagger().set_weights({"words": np.array([1.0, -1e5])})
+    monkeypatch.setattr(Learner, "epoch", lambda self, number, pulse: float("nan"))
+    with pytest.raises(TrainingError, match=r"the loss became nan.*smaller --learning-rate"):
+        BiLSTMTagger(**SMALL).fit(WORDS, TAGS)
+
+
+OPTIONS = ["--word-size", "8", "--letter-size", "6", "--spelling-size", "5", "--hidden-size", "9"]
+
+
+def tagger(folder, *arguments, text=""):
+    command = [sys.executable, "-m", "tagger", *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, input=text, capture_output=True, text=True, timeout=120)
+
+
+def test_the_command_trains_logs_and_tags(tmp_path):
+    corpus = read_corpus(DATA / "english-train.txt")[:40]
+    (tmp_path / "train.txt").write_text(
+        "".join(" ".join(f"{w}/{t}" for w, t in zip(s.words, s.tags, strict=True)) + "\n" for s in corpus)
+    )
+    (tmp_path / "v.txt").write_text("2 3\nthe 1 2 3\ndog 4 5 6\n")
+    options = [*OPTIONS, "--epochs", "3", "--log", "log", "--vectors", "v.txt", "--dev", "train.txt"]
+    run = tagger(tmp_path, "train-bilstm", "train.txt", *options)
+    assert run.returncode == 0, run.stderr
+    assert "3 epochs, best on the dev set in epoch" in run.stderr and "wrote model.npz" in run.stderr
+    rows = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [list(row) for row in rows] == [["iteration", "loss", "seconds", "dev_accuracy"]] * 3
+    assert rows[1]["loss"] < rows[0]["loss"] and not (tmp_path / "model.npz.checkpoint").exists()
+    assert load_model(tmp_path / "model.npz").lookup_.vectors.size == 3
+    assert tagger(tmp_path, "tag", text="the dog\n").stdout.startswith("the/")
+    run = tagger(tmp_path, "crossval", "train.txt", "--kind", "bilstm", "--folds", "2", *OPTIONS, "--epochs", "1")
+    assert run.returncode == 0 and "mean" in run.stdout, run.stderr
+
+
+def test_wrong_usage_is_named(tmp_path):
+    (tmp_path / "c.txt").write_text("a/X\n")
+    for options, message in (
+        (["--patience", "3"], "name a dev set"),
+        (["--resume"], "there is no checkpoint"),
+        (["--vectors", "none.txt"], "cannot read none.txt"),
+        (["--dropout", "1"], "0<=x<1"),
+        (["-o", "c.txt"], "cannot write c.txt"),
+    ):
+        run = tagger(tmp_path, "train-bilstm", "c.txt", *options)
+        assert run.returncode in (1, 2) and message in run.stderr, run.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["c.txt"]
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interruption_saves_the_best_so_far(tmp_path, number, code):
+    command = [sys.executable, "-m", "tagger", "train-bilstm", str(DATA / "english-train.txt"), "--log", "log"]
+    process = subprocess.Popen(
+        [*command, *OPTIONS, "--epochs", "1000"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 100
+    while not (tmp_path / "log").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == code and "it was interrupted" in said and "wrote model.npz" in said
+    assert load_model(tmp_path / "model.npz").summary_["iterations"] >= 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "model.npz"]

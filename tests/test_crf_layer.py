@@ -1,0 +1,166 @@
+"""The layer for PyTorch against enumeration, against `tagger.chain`, and its gradients against forward–backward."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import oracle
+import pytest
+
+torch = pytest.importorskip("torch", reason="the layer needs PyTorch: pip install torch")
+
+from tagger import chain  # noqa: E402
+from tagger.neural import CRF  # noqa: E402
+
+LENGTHS = [3, 1, 0, 4]
+T, K = 5, 3
+
+
+def random_layer(seed=0, dtype=torch.float64, lengths=LENGTHS):
+    """A layer, emissions with nan behind the ends, tags with nonsense there, lengths."""
+    random = torch.Generator().manual_seed(seed)
+    crf = CRF(K).to(dtype)
+    with torch.no_grad():
+        for scores in crf.parameters():
+            scores.copy_(torch.randn(scores.shape, generator=random))
+    E = torch.randn(len(lengths), T, K, generator=random, dtype=dtype)
+    tags = torch.randint(0, K, (len(lengths), T), generator=random)
+    for b, length in enumerate(lengths):
+        E[b, length:] = torch.nan
+        tags[b, length:] = -100
+    return crf, E.requires_grad_(), tags, torch.tensor(lengths)
+
+
+def as_arrays(crf, E):
+    return {name: scores.detach().numpy() for name, scores in (("emissions", E), *crf.named_parameters())}
+
+
+def enumerated(crf, E):
+    scores = as_arrays(crf, E)
+    ends = [scores[name].tolist() for name in ("start", "transitions", "end")]
+    return [oracle.paths(*ends, scores["emissions"][b, :n].tolist()) for b, n in enumerate(LENGTHS)]
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-5), (torch.float64, 1e-10)])
+def test_the_layer_equals_enumeration(dtype, tolerance):
+    crf, E, tags, lengths = random_layer(1, dtype)
+    norms, likelihoods = crf.log_partition(E, lengths).tolist(), crf(E, tags, lengths).tolist()
+    scores, P = crf.sequence_score(E, tags, lengths).tolist(), crf.marginals(E, lengths).detach()
+    best, best_scores = crf.decode(E, lengths)
+    for b, (length, every) in enumerate(zip(LENGTHS, enumerated(crf, E), strict=True)):
+        own = {path: score for score, path in every}
+        assert norms[b] == pytest.approx(oracle.log_z(every), abs=tolerance)
+        assert scores[b] == pytest.approx(own[tuple(tags[b, :length].tolist())], abs=tolerance)
+        assert likelihoods[b] == pytest.approx(scores[b] - norms[b], abs=tolerance)
+        if length:
+            np.testing.assert_allclose(P[b, :length], oracle.node_marginals(every, K), atol=tolerance)
+        assert not P[b, length:].any() and (best[b, length:] == -1).all()
+        assert own[tuple(best[b, :length].tolist())] == pytest.approx(every[0][0], abs=tolerance)
+        assert best_scores[b].item() == pytest.approx(every[0][0], abs=tolerance)
+        found = crf.n_best(E, 4, lengths)[b]
+        assert [score for score, _ in found] == pytest.approx([score for score, _ in every[:4]], abs=tolerance)
+    assert likelihoods[2] == norms[2] == scores[2] == 0.0
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-5), (torch.float64, 1e-10)])
+def test_the_layer_equals_the_chain_of_numpy(dtype, tolerance):
+    lengths = [40, 7, 1, 0, 23]
+    torch.manual_seed(3)
+    crf, E = CRF(9).to(dtype), torch.randn(5, 41, 9, dtype=dtype)
+    tags, own = torch.randint(0, 9, (5, 41)), torch.tensor(lengths)
+    scores = as_arrays(crf, E)
+    for theirs, ours in (
+        (crf.log_partition(E, own), chain.log_norm(**scores, lengths=lengths)),
+        (crf.sequence_score(E, tags, own), chain.sequence_score(tags=tags.numpy(), **scores, lengths=lengths)),
+        (crf.log_likelihood(E, tags, own), chain.log_likelihood(tags=tags.numpy(), **scores, lengths=lengths)),
+        (crf.marginals(E, own), chain.marginals(**scores, lengths=lengths)),
+    ):
+        np.testing.assert_allclose(theirs.detach().numpy(), ours, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-5), (torch.float64, 1e-10)])
+def test_autograd_equals_forward_backward(dtype, tolerance):
+    crf, E, tags, lengths = random_layer(4, dtype)
+    crf(E, tags, lengths).sum().backward()
+    inside = np.arange(T) < np.array(LENGTHS)[:, None]
+    safe = np.where(inside, tags.numpy(), 0)
+    _, gradient = chain.log_likelihood_gradient(tags=safe, **as_arrays(crf, E), lengths=LENGTHS)
+    np.testing.assert_allclose(E.grad.numpy(), gradient.emissions, atol=tolerance)
+    for name, scores in crf.named_parameters():
+        np.testing.assert_allclose(scores.grad.numpy(), getattr(gradient, name), atol=tolerance, err_msg=name)
+
+
+def test_a_mask_says_the_same_as_lengths():
+    crf, E, tags, lengths = random_layer(5)
+    mask = torch.arange(T) < lengths[:, None]
+    assert torch.equal(crf(E, tags, mask=mask), crf(E, tags, lengths))
+    assert torch.equal(crf.decode(E, mask=mask)[0], crf.decode(E, lengths)[0])
+    whole = E.detach().nan_to_num()
+    assert torch.equal(crf.log_partition(whole), crf.log_partition(whole, torch.full((4,), T)))
+
+
+def test_what_is_forbidden_has_no_share_and_gradients_stay_finite():
+    """B, I, O: after a forbidden start, some tags cannot be reached at the second token at all."""
+    crf, E, tags, lengths = random_layer(6)
+    with torch.no_grad():
+        crf.start[1] = crf.start[0] = -torch.inf
+        crf.transitions[2, 1] = -torch.inf
+    P = crf.marginals(E, lengths)
+    assert not P[:, :2, 1].any() and torch.isfinite(P).all()
+    path = torch.where(tags < 0, -100, 2)
+    crf(E, path, lengths).sum().backward()
+    assert torch.isfinite(E.grad).all() and all(torch.isfinite(scores.grad).all() for scores in crf.parameters())
+    assert (crf.decode(E, lengths)[0][:, 0] != 1).all()
+
+
+def test_marginals_may_be_part_of_a_loss_and_need_no_gradient():
+    crf, E, _, lengths = random_layer(7)
+    crf.marginals(E, lengths)[0, 0, 0].backward()
+    assert torch.isfinite(E.grad).all() and E.grad[0, 1].abs().sum() > 0
+    with torch.no_grad():
+        plain = crf.marginals(E.detach(), lengths)
+    with torch.inference_mode():
+        other = crf.marginals(E.detach(), lengths)
+    assert not plain.requires_grad and torch.equal(plain, other)
+
+
+def test_it_learns_in_somebody_elses_network():
+    torch.manual_seed(1)
+    network, crf = torch.nn.Embedding(4, 2), CRF(2)
+    words, tags = torch.tensor([[0, 1, 2], [3, 1, 0]]), torch.tensor([[0, 1, 0], [1, 0, 1]])
+    adam = torch.optim.Adam([*network.parameters(), *crf.parameters()], lr=0.1)
+    losses = []
+    for _ in range(50):
+        adam.zero_grad()
+        loss = -crf(network(words), tags).mean()
+        loss.backward()
+        adam.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.1 * losses[0] and torch.equal(crf.decode(network(words))[0], tags)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"emissions": torch.zeros(4, T, K + 1)}, r"emissions should have the shape \(B, T, 3\)"),
+        ({"lengths": torch.tensor([3, 1, 0, T + 1])}, "from 0 to 5"),
+        ({"lengths": torch.tensor(LENGTHS), "mask": torch.ones(4, T)}, "give one of them"),
+        ({"mask": torch.tensor([[True, False, True, True, True]] * 4)}, "first tokens of a sentence"),
+        ({"mask": torch.ones(4, T + 1)}, "mask should have the shape"),
+        ({"tags": torch.zeros(4, T + 1)}, "tags should have the shape"),
+    ],
+)
+def test_what_does_not_fit_is_refused(arguments, message):
+    given = {"emissions": torch.zeros(4, T, K), "tags": torch.zeros(4, T, dtype=torch.long)} | arguments
+    with pytest.raises(ValueError, match=message):
+        CRF(K)(**given)
+    with pytest.raises(ValueError, match="at least 1 tag"):
+        CRF(0)
+
+
+def test_the_examples_of_the_docs_run(capsys):
+    text = (Path(__file__).parent.parent / "docs" / "neural.md").read_text("utf-8")
+    examples = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    for example in examples:
+        exec(compile(example, "docs/neural.md", "exec"), {})
+    assert len(examples) == 2 and "(2, 7, 5) (5, 5)" in capsys.readouterr().out

@@ -1,0 +1,112 @@
+"""Several models as one, in any mix."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_models import MODELS, STRANGE, TAGS, WORDS
+
+from tagger import CRFTagger, HMMTagger, Sentence, TaggerError, save_model
+from tagger.ensemble import Ensemble
+from tagger.store import load_models
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+MIXES = [("hmm", "crf"), ("crf", "hmm-first-order", "hmm"), ("bilstm", "crf")]
+
+
+@pytest.fixture(scope="module", params=MIXES, ids="+".join)
+def members(request):
+    return [MODELS[kind]().fit(WORDS, TAGS) for kind in request.param]
+
+
+def together(members):
+    return Ensemble(members, [f"{i}.npz" for i in range(len(members))])
+
+
+def test_marginals_are_the_mean(members):
+    found = together(members).predict_marginals(WORDS + STRANGE)
+    each = [member.predict_marginals(WORDS + STRANGE) for member in members]
+    for P, own in zip(found, zip(*each, strict=True), strict=True):
+        np.testing.assert_allclose(P, sum(own) / len(own), atol=1e-12)
+
+
+def test_the_best_tags_are_the_most_probable_ones(members):
+    ensemble = together(members)
+    for words, tags, P in zip(
+        WORDS + STRANGE, ensemble.predict(WORDS + STRANGE), ensemble.predict_marginals(WORDS + STRANGE), strict=True
+    ):
+        assert len(tags) == len(words)
+        chosen = [ensemble.classes_.index(tag) for tag in tags]
+        np.testing.assert_allclose(P[range(len(words)), chosen], P.max(axis=1, initial=0.0), atol=1e-12)
+    assert ensemble.predict(WORDS) == TAGS and ensemble.score(WORDS, TAGS) == 1.0
+
+
+def test_taggings_are_as_probable_as_their_tags_together(members):
+    ensemble = together(members)
+    (found,), (P,) = ensemble.predict_nbest(WORDS[:1], 5), ensemble.predict_marginals(WORDS[:1])
+    assert [p for p, _ in found] == sorted((p for p, _ in found), reverse=True) and len(found) == 5
+    for probability, tags in found:
+        own = [P[t, ensemble.classes_.index(tag)] for t, tag in enumerate(tags)]
+        assert probability == pytest.approx(np.prod(own), rel=1e-6)  # members of float32
+
+
+def test_constraints_reach_every_member(members):
+    """What is known of one token changes what the members believe of its neighbours."""
+    ensemble = together(members)
+    allowed = np.ones((4, len(ensemble.classes_)), bool)
+    allowed[1] = [tag == "V" for tag in ensemble.classes_]
+    (_, lattice), *_ = ensemble.lattices(WORDS[:1])
+    found = lattice.restrict(allowed).marginals()
+    each = [next(member.lattices(WORDS[:1]))[1].restrict(allowed).marginals() for member in members]
+    np.testing.assert_allclose(found, sum(each) / len(each), atol=1e-12)
+    np.testing.assert_allclose(found[1], allowed[1], atol=1e-6)
+    assert lattice.restrict(np.zeros_like(allowed)).best()[1][0] == -np.inf
+
+
+def test_a_model_with_itself_has_its_own_marginals_and_words(members):
+    member = members[0]
+    twice = together([member, member])
+    for a, b in zip(twice.predict_marginals(WORDS), member.predict_marginals(WORDS), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-7)
+    assert twice.lexicon_.frequency(["the", "zebra"]).tolist() == member.lexicon_.frequency(["the", "zebra"]).tolist()
+
+
+def test_it_knows_the_words_of_all_members():
+    more = HMMTagger().fit([*WORDS, ["the", "zebra", "runs", "very", "fast"]], [*TAGS, ["D", "N", "V", "J", "J"]])
+    ensemble = together([HMMTagger().fit(WORDS, TAGS), more])
+    assert ensemble.lexicon_.known(["zebra", "dog", "gnu"]).tolist() == [True, True, False]
+    assert len(ensemble.seen_) == 2  # the sentences of five words and more
+
+
+def test_other_tags_are_refused(tmp_path):
+    save_model(HMMTagger().fit(WORDS, TAGS), tmp_path / "a.npz")
+    save_model(CRFTagger(max_iterations=3).fit([["a", "b"]], [["X", "N"]]), tmp_path / "b.npz")
+    with pytest.raises(TaggerError, match=r"need the same tags: . D J P V only in .*a.npz; X only in .*b.npz"):
+        load_models([str(tmp_path / "a.npz"), str(tmp_path / "b.npz")])
+
+
+def tagger(folder, *arguments, text=""):
+    command = [sys.executable, "-m", "tagger", *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, input=text, capture_output=True, text=True, timeout=120)
+
+
+def test_commands_take_several_models(tmp_path):
+    for make, name in ((HMMTagger(), "hmm.npz"), (CRFTagger(max_iterations=20, l2=0.05), "crf.npz")):
+        save_model(make.fit([Sentence(w, t) for w, t in zip(WORDS, TAGS, strict=True)]), tmp_path / name)
+    (tmp_path / "gold.txt").write_text(" ".join(f"{w}/{t}" for w, t in zip(WORDS[2], TAGS[2], strict=True)) + "\n")
+    both = ("-m", "hmm.npz", "-m", "crf.npz")
+    run = tagger(tmp_path, "tag", *both, "--nbest", 2, text="the dog barks .\n")
+    assert run.stdout.split("\n")[0].endswith("the/D dog/N barks/V ./.") and run.stdout.startswith("1\t"), run.stderr
+    run = tagger(tmp_path, "tag", *both, "--keep-tags", "--output-format", "tsv", text="the dog/V barks\n")
+    assert run.stdout.split("\n")[1] == "dog\tV"
+    run = tagger(tmp_path, "eval", "gold.txt", *both, "--report", "page.html")
+    assert "accuracy              100.00 %" in run.stdout, run.stderr
+    assert "were in the training corpus of hmm.npz and crf.npz" in run.stderr
+    assert "hmm.npz and crf.npz judged by gold.txt" in (tmp_path / "page.html").read_text("utf-8")
+    assert tagger(tmp_path, "tag", *both, "-o", "crf.npz").returncode == 1  # an input is never written over
+    run = tagger(tmp_path, "explain", *both, text="the dog\n")
+    assert run.returncode == 2 and "explain one at a time" in run.stderr

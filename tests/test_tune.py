@@ -1,0 +1,266 @@
+"""The search for settings: the walk, the trainings it compares, and `train-crf --tune`."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tagger import CRFTagger, load_model, read_corpus, write_corpus
+from tagger.crossval import fold_numbers
+from tagger.rehearsal import FOLDS, Rehearsal
+from tagger.tune import LEAST_L1, LEAST_L2, Search, Setting, Trial, neighbour
+
+DATA = Path(__file__).parent.parent / "data"
+TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"
+START = Setting(l2=0.25, l1=0.0, min_count=1)
+
+
+# The walk
+
+
+def search(worth):
+    """A search where a setting is worth what the function says; and what was asked, in its order."""
+    asked = []
+
+    def judge(setting):
+        asked.append(setting)
+        return Trial(setting, worth(setting), 0)
+
+    return Search(judge), asked
+
+
+def hill(setting):
+    """Highest at l2 = 2, l1 = 1/8, min_count = 3; the heights of l2 and l1 hang together."""
+    x, y = np.log2(setting.l2), np.log2(max(setting.l1, LEAST_L1 / 2))
+    return -((x - 1) ** 2) - (y + 3) ** 2 - 0.3 * (x - 1) * (y + 3) - (setting.min_count - 3) ** 2
+
+
+def test_the_walk_climbs_the_hill_and_tries_nothing_twice():
+    walk, asked = search(hill)
+    best = walk.run(START)
+    assert best.setting == Setting(2.0, 0.125, 3) and walk.best == best
+    assert len(asked) == len(set(asked)) < 40 and asked == list(walk.trials)
+
+
+def test_a_single_bad_step_does_not_end_the_walk_and_two_do():
+    worth = {0.25: 1, 0.5: 0, 1.0: 2, 2.0: 0, 4.0: 0, 8.0: 9}
+    walk, asked = search(lambda setting: worth.get(setting.l2, -1) - setting.l1 - setting.min_count)
+    assert walk.run(START).setting == Setting(1.0, 0.0, 1)
+    assert 8.0 not in {setting.l2 for setting in asked}
+
+
+def test_where_nothing_makes_a_difference_the_start_is_kept():
+    walk, asked = search(lambda setting: 0.5)
+    assert walk.run(START).setting == START
+    assert len(asked) == 1 + 2 + 2 + 2 + 2  # two steps each: l2 up and down, l1 up, min_count up
+
+
+def test_steps_have_an_end_below_and_none_above():
+    down = [START]
+    while found := neighbour(down[-1], "l2", up=False):
+        down.append(found)
+    assert [setting.l2 for setting in down] == [0.25, 0.125, 0.0625, 0.03125, LEAST_L2]
+    assert neighbour(replace(START, l2=0.0), "l2", up=True).l2 == LEAST_L2
+    assert neighbour(replace(START, l2=0.0), "l2", up=False) is None
+    assert neighbour(START, "l1", up=True).l1 == LEAST_L1 and neighbour(START, "l1", up=False) is None
+    assert neighbour(replace(START, l1=LEAST_L1), "l1", up=False).l1 == 0
+    assert neighbour(START, "min_count", up=False) is None and neighbour(START, "min_count", up=True).min_count == 2
+
+
+# The trainings
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    """Every tag is in every fold's training part, or the tag sets would differ."""
+    sentences = read_corpus(TRAIN)[:150]
+    often = {"NN", "DT", "IN", "PRP", "VBD", ".", "RB", "JJ"}
+    return [sentence.with_tags([tag if tag in often else "X" for tag in sentence.tags]) for sentence in sentences]
+
+
+EXACT = {"tolerance": 1e-7, "max_iterations": 300, "features": "comparison"}
+
+
+@pytest.mark.parametrize("setting", [Setting(0.5, 0.0, 1), Setting(0.5, 0.0, 3), Setting(0.1, 0.3, 2)])
+def test_a_trial_of_a_fold_is_a_training_without_its_sentences(corpus, setting):
+    rehearsal = Rehearsal(CRFTagger(**EXACT), corpus)
+    numbers = fold_numbers(corpus, FOLDS, 0)
+    rest = [sentence for sentence, number in zip(corpus, numbers, strict=True) if number != 2]
+    alone = CRFTagger(**EXACT | vars(setting)).fit(rest)
+    found = rehearsal.train(setting, 2)
+    assert found.loss == pytest.approx(alone.summary_["loss"], rel=1e-4)
+    kept = rehearsal.kept(rehearsal.counts[2], setting.min_count)
+    assert kept.sum() == alone.summary_["parameters"] and not found.x[~kept].any()
+    rehearsal.model.set_weights(*rehearsal.layout.split(found.x))
+    held = rehearsal.judges[2]
+    same = [a == b for a, b in zip(rehearsal.model.predict(held), alone.predict(held), strict=True)]
+    assert np.mean(same) > 0.9
+
+
+def test_parts_of_tags_are_held_at_zero_like_tags(corpus):
+    joined = {"NN": "N+S", "DT": "D+S", "PRP": "P+S", "VBD": "V+P", "X": "X+P"}
+    sentences = [sentence.with_tags([joined.get(tag, tag) for tag in sentence.tags]) for sentence in corpus]
+    rehearsal = Rehearsal(CRFTagger(**EXACT), sentences)
+    assert rehearsal.model.parts_.names
+    numbers = fold_numbers(sentences, FOLDS, 0)
+    rest = [sentence for sentence, number in zip(sentences, numbers, strict=True) if number != 0]
+    alone = CRFTagger(**EXACT | {"min_count": 2}).fit(rest)
+    assert rehearsal.kept(rehearsal.counts[0], 2).sum() == alone.summary_["parameters"]
+    assert rehearsal.train(Setting(0.25, 0.0, 2), 0).loss == pytest.approx(alone.summary_["loss"], rel=1e-4)
+
+
+def test_a_warm_start_ends_where_a_cold_one_does(corpus):
+    cold, warm = (Rehearsal(CRFTagger(**EXACT), corpus, dev=corpus[:20]) for _ in range(2))
+    warm.judge(Setting(0.25, 0.0, 1))
+    setting = Setting(0.5, 0.1, 2)
+    assert warm.train(setting, None).loss == pytest.approx(cold.train(setting, None).loss, rel=1e-4)
+
+
+def test_every_fold_judges_its_own_sentences_once(corpus):
+    judges = Rehearsal(CRFTagger(**EXACT), corpus).judges
+    assert sorted(id(s) for own in judges.values() for s in own) == sorted(map(id, corpus))
+
+
+def test_no_fold_begins_with_the_weights_of_another(corpus, monkeypatch):
+    rehearsal = Rehearsal(CRFTagger(max_iterations=3), corpus)
+    rehearsal.judge(Setting(0.25, 0.0, 1))
+    begun = []
+    monkeypatch.setattr(rehearsal.likelihood.__class__, "curvature", lambda self, weights: begun.append(weights) or 1.0)
+    for fold in range(FOLDS):
+        rehearsal.train(Setting(0.5, 0.0, 1), fold)
+    for fold, weights in enumerate(begun):
+        assert np.array_equal(weights, rehearsal.found[fold].x)
+        assert not any(np.array_equal(weights, rehearsal.found[other].x) for other in range(FOLDS) if other != fold)
+
+
+def test_a_model_to_go_on_from_keeps_its_features(corpus):
+    old = CRFTagger(max_iterations=20).fit(corpus[:70])
+    rehearsal = Rehearsal(CRFTagger(max_iterations=20), corpus[70:], dev=corpus[:20], init=old)
+    kept = rehearsal.kept(rehearsal.counts[None], 1000)
+    assert kept[rehearsal.layout.centre != 0].all() and not kept.all()
+    assert rehearsal.judge(Setting(0.5, 0.0, 1)).accuracy > 0.9
+
+
+# The command
+
+
+def command(*options):
+    return [sys.executable, "-m", "tagger", "train-crf", str(TRAIN), "--features", "comparison", *map(str, options)]
+
+
+def run(folder, *options):
+    done = subprocess.run(command(*options), cwd=folder, capture_output=True, text=True, timeout=100)
+    assert "Traceback" not in done.stderr and "Warning" not in done.stderr
+    return done
+
+
+def test_the_model_is_the_one_that_the_settings_found_give(tmp_path):
+    dev = ["--dev", TEST, "--max-iterations", 15]
+    done = run(tmp_path, "--tune", *dev)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stderr.splitlines() if line.endswith(" %") and "best" not in line]
+    best = max(rows, key=lambda row: float(row[4]))
+    options = f"--l2 {best[0]} --l1 {best[1]} --min-count {best[2]}"
+    assert f"best of {len(rows)}: {options}, {best[4]} % by the dev set" in done.stderr
+    assert "on new text, expect a little less" in done.stderr
+    assert run(tmp_path, *dev, *options.split(), "-q", "-o", "plain.npz").stderr == ""
+    tuned, plain = load_model(tmp_path / "model.npz"), load_model(tmp_path / "plain.npz")
+    assert tuned.get_params() == plain.get_params()
+    assert all(np.array_equal(a, plain.arrays()[name]) for name, a in tuned.arrays().items())
+    assert tuned.summary_ == plain.summary_ | {"settings_tried": len(rows)}
+
+
+def test_without_a_dev_set_the_folds_judge(tmp_path):
+    write_corpus(tmp_path / "small.txt", read_corpus(TEST)[:40])
+    small = [sys.executable, "-m", "tagger", "train-crf", "small.txt", "--tune", "--max-iterations", "5"]
+    done = subprocess.run(small, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0 and "by 5-fold cross-validation" in done.stderr
+    assert "dev accuracy" not in done.stderr and (tmp_path / "model.npz").exists()
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--tune", "--resume"], "--resume goes on with one training"),
+        (["--tune", "--partial"], "needs --dev"),
+        (["--tune", "--patience", "3"], "name a dev set"),
+    ],
+)
+def test_what_makes_no_sense_together_is_wrong_usage(tmp_path, options, message):
+    done = run(tmp_path, *options)
+    assert done.returncode == 2 and message in done.stderr
+
+
+def interrupted(folder, number, after, *options):
+    """A search that gets a signal when so many settings have been tried; what it says, and its exit code."""
+    process = subprocess.Popen(command("--tune", *options), cwd=folder, stderr=subprocess.PIPE, text=True)
+    said = []
+    while sum(line.endswith(" %\n") for line in said) < after:
+        said.append(process.stderr.readline())
+        assert said[-1], said
+    time.sleep(0.05)
+    process.send_signal(number)
+    rest = process.communicate(timeout=60)[1]
+    return "".join(said) + rest, process.returncode
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_search_by_a_dev_set_saves_the_best_so_far(tmp_path, number, code):
+    said, status = interrupted(tmp_path, number, 2, "--dev", TEST, "--tolerance", 0, "--max-iterations", 40)
+    assert status == code and "best of 2: " in said and "best model of the search" in said and "wrote model.npz" in said
+    model = load_model(tmp_path / "model.npz")
+    rows = [float(line.split()[4]) for line in said.splitlines() if line.endswith(" %") and "best" not in line]
+    assert f"{100 * model.score(read_corpus(TEST)):.2f}" == f"{max(rows):.2f}"
+    assert model.summary_["settings_tried"] == 2 and list(tmp_path.iterdir()) == [tmp_path / "model.npz"]
+
+
+def test_an_interrupted_cross_validation_tells_the_best_settings(tmp_path):
+    said, status = interrupted(tmp_path, signal.SIGINT, 1, "--max-iterations", 10)
+    assert status == 130 and "best of 1: --l2 0.25 --l1 0 --min-count 1" in said and "interrupted" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+HOOKED = """
+import os, signal, sys
+from tagger.crf import CRFTagger
+from tagger.cli import main
+fit = CRFTagger.fit
+def hooked(self, *args, watch, **more):
+    def hook(progress):
+        if progress.iteration == {iteration}:
+            {action}
+        return watch(progress)
+    return fit(self, *args, watch=hook, **more)
+CRFTagger.fit = hooked
+main()
+"""
+
+
+def hooked(folder, iteration, action, *options):
+    """A search after which something happens in the training."""
+    code = HOOKED.format(iteration=iteration, action=action)
+    start = [sys.executable, "-c", code, *command("--tune", *options)[3:]]
+    return subprocess.run(start, cwd=folder, capture_output=True, text=True, timeout=100)
+
+
+def test_interrupted_while_training_after_the_search_the_better_model_is_saved(tmp_path):
+    """The last training has hardly begun: what the search has found is better."""
+    options = ["--dev", TEST, "--max-iterations", 10]
+    done = hooked(tmp_path, 1, "os.kill(os.getpid(), signal.SIGINT)", *options)
+    assert done.returncode == 130 and "best model of the search" in done.stderr, done.stderr
+    assert load_model(tmp_path / "model.npz").score(read_corpus(TEST)) > 0.7
+
+
+def test_killed_while_training_after_the_search_it_can_be_resumed_with_the_settings_found(tmp_path):
+    options = ["--dev", TEST, "--max-iterations", 12]
+    done = hooked(tmp_path, 11, "os._exit(9)", *options)
+    assert done.returncode == 9 and [path.name for path in tmp_path.iterdir()] == ["model.npz.checkpoint"]
+    best = re.search(r"best of \d+: (--l2 \S+ --l1 \S+ --min-count \d+),", done.stderr)[1]
+    resumed = run(tmp_path, *options, *best.split(), "--resume", "--log", "log")
+    assert resumed.returncode == 0 and (tmp_path / "log").read_text().startswith('{"iteration": 11, ')
