@@ -27,6 +27,7 @@ MOST_UNFOLDED, SMALL = 100, 1 << 24  # a file may unfold to so many times its si
 MOST_MEMBERS = 5000
 MOST = 1 << 40  # times that anything was seen
 LARGEST = 1e12  # no number of ours comes near; sums of them stay finite in float32. Of nan the comparison is not true
+LEAST = 1e-100  # no frequency comes near; products of such numbers do not vanish
 MAGIC = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(
     rb"\{'descr': '(?P<type>[|<>][a-zA-Z]\d+)', 'fortran_order': False, 'shape': \((?P<shape>[\d, ]*)\), \} *\n"

@@ -354,8 +354,8 @@ class CRFTagger(Tagger):
         self.parts_ = TagParts(self.classes_, separator)
         self.features_ = Features.restore(archive, templates, self.parts_.columns)
         self.weights_ = archive.take("weights", "f", len(self.features_.rows.tags)).astype(np.float32)
-        self.start_, self.end_ = archive.take("start", "f", K), archive.take("end", "f", K)
-        self.transitions_ = archive.take("transitions", "f", K, K)
+        self.start_, self.end_ = (archive.take(name, "f", K).astype(np.float32) for name in ("start", "end"))
+        self.transitions_ = archive.take("transitions", "f", K, K).astype(np.float32)
 
     def describe(self) -> dict[str, Any]:
         return {"template": self.template_, "separator": self.parts_.separator}

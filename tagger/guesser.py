@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.archive import Archive, Arrays, narrow
+from tagger.archive import LEAST, Archive, Arrays, narrow
 from tagger.letters import NONE, Letters, joined
 from tagger.rows import Rows, adds_up, summed
 
@@ -169,7 +169,7 @@ class Guesser:
         suffix_length = int(levels[1])
         fits = fits and [len(keys) for keys in testimony(Letters([]), suffix_length).values()] == levels.tolist()
         archive.check(fits, "the levels of its guesser do not fit each other")
-        positive = all(bool((numbers > 0).all()) for numbers in (counts, kappas, prior))
+        positive = all(bool((numbers > LEAST).all()) for numbers in (counts, kappas, prior))
         archive.check(
             positive and bool((np.abs(weights) < 1000).all()), "the counts of its guesser are not all positive"
         )

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tagger.archive import Archive, Arrays
+from tagger.archive import LEAST, Archive, Arrays
 from tagger.errors import TrainingError, quote
 from tagger.guesser import Guesser, best_kappa, shares
 from tagger.letters import INITIAL
@@ -156,7 +156,8 @@ class WordModel:
         prior, strength = archive.take("prior", "f", K), float(archive.take("lambda", "f", 1)[0])
         B = archive.take("B", "f", len(lexicon.counts))
         scale = archive.take("raw.scale", "f", 2, K)
-        positive = all(bool((numbers > 0).all()) for numbers in (prior, B, scale)) and strength > 0
+        positive = all(bool((numbers > least).all()) for numbers, least in ((prior, LEAST), (scale, LEAST), (B, 0)))
+        positive = positive and strength > LEAST
         archive.check(positive, "its probabilities are not all positive")
         allowed, raw = Entries.restore(archive, "allowed", K), Entries.restore(archive, "raw", K)
         return cls(lexicon, prior, B, guesser, strength, rare_count, allowed, raw, scale)

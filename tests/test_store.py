@@ -333,3 +333,25 @@ def test_a_directory_that_is_not_text_is_refused(path):
     data[begin + 46] = 0xFF
     path.write_bytes(bytes(data))
     refused(path, "not a model, or a damaged one")
+
+
+def test_scores_of_another_width_are_brought_to_ours(tmp_path):
+    """Found by torture: Viterbi wants all of its scores alike."""
+    path = tmp_path / "model.npz"
+    save_model(CRFTagger(max_iterations=5).fit(CORPUS), path)
+    tags = load_model(path).predict(CORPUS)
+    for dtype in (np.float16, np.float64):
+        with np.load(path) as found:
+            scores = {name: found[name].astype(dtype) for name in ("start", "transitions", "end", "weights")}
+        rewrite(path, **scores)
+        assert load_model(path).predict(CORPUS) == tags
+
+
+@pytest.mark.parametrize("name", ["guesser.prior", "prior", "raw.scale", "lambda"])
+def test_frequencies_that_vanish_when_multiplied_are_refused(tmp_path, name):
+    path = tmp_path / "model.npz"
+    save_model(HMMTagger().fit(CORPUS), path)
+    with np.load(path) as found:
+        forged = np.full_like(found[name], 5e-324)
+    rewrite(path, **{name: forged})
+    refused(path, "not all positive")
