@@ -13,6 +13,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -98,6 +99,7 @@ def main() -> None:
     parser.add_argument("--python", action="append", help="3.12, say; default: all that are found")
     parser.add_argument("--all", action="store_true", help="all tests, not only those of the core")
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets programs in the background ignore it
     print(f"| Python | libraries | {' | '.join(lower_bounds())} | tests |")
     print("|---" * (len(lower_bounds()) + 3) + "|", flush=True)
     rows = []

@@ -9,6 +9,8 @@ best tags of all tokens are computed in both, and the largest differences printe
 from __future__ import annotations
 
 import argparse
+import os
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,16 +20,26 @@ from tagger.likelihood import Likelihood
 from tagger.optimize import minimise
 
 
-def compared(path: str, iterations: int) -> str:
-    """A row of the table."""
-    sentences = read_corpus(path)
-    corpus, layout = CRFTagger().encode(sentences)
+@dataclass(frozen=True)
+class Differences:
+    """The largest ones between float32 and float64 on a corpus."""
+
+    tokens: int
+    tags: int
+    loss: float  # relative
+    gradient: float  # relative, of the norm
+    marginals: float  # absolute
+    best: int  # tokens that get another tag
+
+
+def differences(path: str | os.PathLike[str], iterations: int) -> Differences:
+    corpus, layout = CRFTagger().encode(read_corpus(path))
     single, double = (Likelihood(corpus, layout, 0.25, dtype=dtype) for dtype in (np.float32, np.float64))
     scale = (layout.counts + 1.0) ** -0.25
     weights = minimise(single, np.zeros(layout.size), scale, iterations).x
     (loss, gradient), (true_loss, true_gradient) = single(weights), double(weights)
     w, start, transitions, end = layout.split(weights)
-    marginals, others = 0.0, 0
+    marginals, best = 0.0, 0
     for i, pack in enumerate(double.packs):
         found = []
         for side in (single, double):
@@ -36,11 +48,10 @@ def compared(path: str, iterations: int) -> str:
             chain = Chain(pack, start, transitions, end, side.emissions(i, own, tables))
             found.append((forward_backward(chain).marginals, viterbi.best(chain)[0]))
         marginals = max(marginals, float(np.abs(found[0][0] - found[1][0]).max()))
-        others += int((found[0][1] != found[1][1]).sum())
+        best += int((found[0][1] != found[1][1]).sum())
+    of_gradient = float(np.linalg.norm(gradient - true_gradient) / np.linalg.norm(true_gradient))
     of_loss = abs(loss - true_loss) / true_loss
-    of_gradient = np.linalg.norm(gradient - true_gradient) / np.linalg.norm(true_gradient)
-    sizes = f"{len(corpus.tags):,} | {corpus.K:,}"
-    return f"| {path} | {sizes} | {of_loss:.1e} | {of_gradient:.1e} | {marginals:.1e} | {others:,} |"
+    return Differences(len(corpus.tags), corpus.K, of_loss, of_gradient, marginals, best)
 
 
 def main() -> None:
@@ -51,7 +62,9 @@ def main() -> None:
     print("| corpus | tokens | tags | loss, relative | gradient, relative | marginals, absolute | other tags |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     for path in options.corpora:
-        print(compared(path, options.iterations), flush=True)
+        d = differences(path, options.iterations)
+        rates = f"{d.loss:.1e} | {d.gradient:.1e} | {d.marginals:.1e}"
+        print(f"| {path} | {d.tokens:,} | {d.tags:,} | {rates} | {d.best:,} |", flush=True)
 
 
 if __name__ == "__main__":

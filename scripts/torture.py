@@ -15,6 +15,7 @@ import argparse
 import os
 import random
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -183,6 +184,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of all trials")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets programs in the background ignore it
     os.environ["TMPDIR"] = os.environ.get("TMPDIR", "/dev/shm" if Path("/dev/shm").is_dir() else "")
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     rows = torture(options.parts or list(PARTS), options.share, options.seed)

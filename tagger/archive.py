@@ -13,11 +13,14 @@ import math
 import os
 import re
 import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import IO, Any
 
 import numpy as np
 
 from tagger.errors import ModelError, quote
+from tagger.files import reason
 
 KINDS = {"b": "bytes", "u": "unsigned integers", "f": "floating-point numbers"}
 MOST_UNFOLDED, SMALL = 100, 1 << 24  # a file may unfold to so many times its size; a small one to so many bytes
@@ -109,6 +112,25 @@ class Archive:
 
     def error(self, message: str) -> ModelError:
         return ModelError(f"{self.name}: not a usable model: {message}")
+
+
+@contextmanager
+def open_archive(name: str) -> Iterator[Archive]:
+    """The archive of a file. That there is none is left to the caller to say."""
+    try:
+        with ExitStack() as stack:
+            try:
+                members = stack.enter_context(zipfile.ZipFile(name))
+            except OSError:
+                raise
+            except Exception as error:  # whatever a damaged directory makes zipfile raise, which is not one family
+                damaged = "not a model, or a damaged one: expected a .npz file written by tagger"
+                raise ModelError(f"{name}: {damaged}") from error
+            yield Archive(name, members)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ModelError(f"cannot read {name}: {reason(error)}") from error
 
 
 def write_archive(stream: IO[bytes], arrays: Arrays, compressed: bool = True) -> None:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from tagger.archive import Archive, write_archive
+from tagger.archive import open_archive, write_archive
 from tagger.errors import ModelError, TrainingError
 from tagger.files import atomic_writer, exists, reason
 
@@ -70,8 +69,7 @@ class Checkpoint:
         if not exists(name):
             raise TrainingError(f"cannot resume: there is no checkpoint {name!r}; leave out --resume to begin anew")
         try:
-            with zipfile.ZipFile(name) as members:
-                archive = Archive(name, members)
+            with open_archive(name) as archive:
                 archive.meta = json.loads(archive.take("meta", "b", None).tobytes())
                 self.compare(archive.setting("prints", dict), prints)
                 weights, best = archive.take("weights", "f", size), archive.take("best", "f", None)
@@ -79,7 +77,7 @@ class Checkpoint:
                 accuracy = archive.meta.get("best_accuracy")
                 iteration, best_iteration = archive.setting("iteration", int), archive.setting("best_iteration", int)
                 return State(iteration, weights, best_iteration, accuracy, best)
-        except (OSError, zipfile.BadZipFile, ValueError, ModelError) as error:
+        except (OSError, ValueError, RecursionError, ModelError) as error:
             raise TrainingError(f"cannot resume from {name}: {reason(error)}") from error
 
     def compare(self, saved: dict[str, str], now: dict[str, str]) -> None:

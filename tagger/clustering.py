@@ -139,7 +139,7 @@ def counted(cells: np.ndarray, shape: tuple[int, int]) -> csr_array:
 def weigh(counts: csr_array) -> csr_array:
     """The positive pointwise mutual information of words and neighbours, left and right apart."""
     table = counts.astype(np.float64).tocoo()
-    row, column = table.coords
+    row, column = table.row, table.col
     half = np.arange(counts.shape[1]) * 2 // counts.shape[1]  # 0 for columns of left neighbours, 1 for right ones
     columns = np.bincount(column, weights=table.data, minlength=counts.shape[1]) ** SMOOTHING
     columns /= np.bincount(half, weights=columns)[half]  # p(c) of its side

@@ -125,7 +125,9 @@ class CRFTagger(Tagger):
         dev = None if X_dev is None else tagged(X_dev, y_dev)
         corpus, layout = self.encode(sentences, init, classes)
         check_dev(self.classes_, dev)
-        self.check_memory(corpus, layout)
+        advice = "a part of the corpus, fewer tags, --min-count 2 or --features comparison need less"
+        sizes = f"{len(corpus.tags):,} tokens, {corpus.K:,} tags, {len(corpus.windows.words):,} words"
+        memory.check(self.memory_need(corpus, layout), f"training on {sizes}", advice)
 
         def dev_score(weights: np.ndarray) -> float:
             self.set_weights(*layout.split(weights))
@@ -177,20 +179,17 @@ class CRFTagger(Tagger):
             "stopped": found.reason,
         }
 
-    def check_memory(self, corpus: Corpus, layout: Layout) -> None:
-        """Of what is in memory at once, the large things; docs/training.md compares it with what was measured."""
+    def memory_need(self, corpus: Corpus, layout: Layout) -> float:
+        """Bytes: the large things that are there at once. docs/training.md compares it with what was measured."""
         N, V, K, columns = len(corpus.tags), len(corpus.windows.words), corpus.K, corpus.parts.columns
-        threads = self.threads or available_cores()
-        need = (
-            N * (8 * columns + 200)  # residuals twice, tokens
+        return (
+            N * (8 * columns + 700)  # residuals twice; tokens and their cells
             + 8 * columns * V * len(self.features_.offsets)  # tables of words, and their gradients
-            + 8 * columns * PACK_TOKENS * threads
+            + 8 * columns * PACK_TOKENS * (self.threads or available_cores())
             + 8 * K * K * (N // PACK_TOKENS + 8)  # expected steps of each pack
             + 150 * layout.size  # the optimiser's memory
             + 1e8
         )
-        advice = "a part of the corpus, fewer tags, --min-count 2 or --features comparison need less"
-        memory.check(need, f"training on {N:,} tokens, {K:,} tags, {V:,} words", advice)
 
     def prints(self, sentences: list[Sentence], init: CRFTagger | None) -> dict[str, str]:
         """Fingerprints of what a checkpoint belongs to."""

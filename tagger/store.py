@@ -12,19 +12,18 @@ import contextlib
 import inspect
 import json
 import os
-import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from tagger.archive import Archive, Arrays, write_archive
+from tagger.archive import Archive, Arrays, open_archive, write_archive
 from tagger.classes import WordClasses, read_clusters
 from tagger.corpus.conllu import COLUMNS
 from tagger.crf import CRFTagger
 from tagger.ensemble import Ensemble
 from tagger.errors import FileError, ModelError, plainly, quote
-from tagger.files import atomic_writer, open_input, reason
+from tagger.files import atomic_writer, open_input
 from tagger.hmm import HMMTagger
 from tagger.model import Predictor, Tagger
 from tagger.neural.bilstm import BiLSTMTagger
@@ -107,17 +106,9 @@ def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Arrays) ->
 @contextlib.contextmanager
 def reading(name: str) -> Iterator[Archive]:
     """The archive of a file, its description read. That there is none is left to the caller to say."""
-    try:
-        with zipfile.ZipFile(name) as members:
-            archive = Archive(name, members)
-            read_meta(archive)
-            yield archive
-    except FileNotFoundError:
-        raise
-    except (zipfile.BadZipFile, RuntimeError) as error:  # of the second kind are archives of a newer version
-        raise ModelError(f"{name}: not a model, or a damaged one: expected a .npz file written by tagger") from error
-    except OSError as error:
-        raise ModelError(f"cannot read {name}: {reason(error)}") from error
+    with open_archive(name) as archive:
+        read_meta(archive)
+        yield archive
 
 
 def read_meta(archive: Archive) -> None:

@@ -323,3 +323,13 @@ def test_what_is_not_quite_json_is_refused(path, text):
 def test_a_newer_version_may_be_called_anything(path):
     with_meta(path, format=2, program="\x1b[2J" * 50)
     refused(path, "is newer")
+
+
+def test_a_directory_that_is_not_text_is_refused(path):
+    """Found by torture: zipfile lets the error of the decoder through."""
+    data = bytearray(path.read_bytes())
+    begin = data.index(b"PK\x01\x02")
+    data[begin + 9] |= 0x08  # names are UTF-8
+    data[begin + 46] = 0xFF
+    path.write_bytes(bytes(data))
+    refused(path, "not a model, or a damaged one")

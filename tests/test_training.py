@@ -366,3 +366,12 @@ def test_sighup_saves_the_model_and_nohup_is_heeded(tmp_path):
     wait_for(tmp_path / "log2", 3)
     process.send_signal(signal.SIGHUP)
     assert process.wait(timeout=60) == 0
+
+
+def test_two_trainings_that_write_one_model_do_not_mix(tmp_path):
+    """The last one wins; whoever looks in between sees a whole model."""
+    both = [start(tmp_path, "-o", "model.npz", "--max-iterations", n, "--log", f"log{n}", "-q") for n in ("8", "25")]
+    for process in both:
+        assert process.communicate(timeout=60)[1] == "" and process.returncode == 0
+    assert load_model(tmp_path / "model.npz").summary_["iterations"] in (8, 25)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log25", "log8", "model.npz"]

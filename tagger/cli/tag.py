@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -13,7 +12,7 @@ import click
 
 from tagger.annotate import Annotator
 from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.inputs import Hint, Named, PlainLines, Sentences, check_inputs, named_blocks
+from tagger.cli.inputs import Hint, PlainLines, Sentences, check_inputs, named_blocks
 from tagger.cli.options import (
     PATH,
     Finite,
@@ -34,14 +33,13 @@ from tagger.cli.options import (
     tag_map_of,
     tokenize_option,
 )
+from tagger.cli.outputs import PlainRendering, Rendering
 from tagger.constraints import Constraints, read_lexicon
 from tagger.cores import available_cores
-from tagger.corpus import FORMATS, format_of, render
-from tagger.corpus.slash import tokens as slash_tokens
+from tagger.corpus import FORMATS, format_of
 from tagger.errors import CorpusError
-from tagger.files import Lines, open_output
-from tagger.plain import PlainTagging, writable
-from tagger.sentence import Sentence
+from tagger.files import Lines, Skipped, open_output
+from tagger.plain import writable
 from tagger.store import load_models
 from tagger.workers import in_order
 
@@ -104,12 +102,9 @@ def command(
     and conllu tell where in the text its words stand.
     """
     files = files or ("-",)
-    if tokenize and (input_format or keep_tags):
-        raise click.UsageError("--tokenize reads plain text: it does not go with --input-format or --keep-tags.")
     write_as = output_format or input_format or ("slash" if tokenize else format_of(files[0]))
+    check_sources(files, input_format, tokenize, keep_tags, lexicon, map_path)
     check_wishes(write_as, nbest, probabilities, min_probability)
-    if "-" in files and "-" in (lexicon, map_path):
-        raise click.UsageError("standard input is the text: --lexicon and --map need files of their own.")
     check_output(output, map_path, lexicon, *model_paths, *files)
     tag_map = tag_map_of(map_path)
     model = load_models(model_paths)
@@ -122,22 +117,41 @@ def command(
     say_unmapped(tag_map, quiet)
     annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0, names)
     lines_in = not tokenize and all((input_format or format_of(path)) == "slash" for path in files)
-    reader: PlainLines | Sentences = Sentences(tokenize, input_format, model.column_, constraints)
+    hint = Hint(model.lexicon_ if lines_in and not quiet else None)
     left_out = skipped()
+    reader: PlainLines | Sentences = Sentences(tokenize, input_format, model.column_, constraints)
     tagging: PlainRendering | Rendering = Rendering(annotator, write_as, left_out is not None)
     if lines_in and write_as == "slash" and annotator.only_tags and writable(names or model.classes_):
         reader, tagging = PlainLines(), PlainRendering(annotator, left_out is not None)
-    hint = Hint(model.lexicon_ if lines_in and not quiet else None)
+    todo = chain.from_iterable(named_blocks(Lines(path, encoding, left_out), reader, hint) for path in files)
     with open_output(output) as stream, progress(files, output, quiet) as advance:
-        todo = chain.from_iterable(named_blocks(Lines(path, encoding, left_out), reader, hint) for path in files)
         for text, tokens, faults in in_order(tagging, todo, jobs or available_cores()):
             stream.write(text)
             stream.flush()
-            for fault in faults:
-                if left_out is None:
-                    raise CorpusError(fault)
-                left_out.add(CorpusError(fault))
+            report(faults, left_out)
             advance(tokens)
+
+
+def report(faults: list[str], left_out: Skipped | None) -> None:
+    """What could not be written ends the run, or is counted."""
+    for fault in map(CorpusError, faults):
+        if left_out is None:
+            raise fault
+        left_out.add(fault)
+
+
+def check_sources(
+    files: tuple[str, ...],
+    input_format: str | None,
+    tokenize: str | None,
+    keep_tags: bool,
+    lexicon: str | None,
+    map_path: str | None,
+) -> None:
+    if tokenize and (input_format or keep_tags):
+        raise click.UsageError("--tokenize reads plain text: it does not go with --input-format or --keep-tags.")
+    if "-" in files and "-" in (lexicon, map_path):
+        raise click.UsageError("standard input is the text: --lexicon and --map need files of their own.")
 
 
 def check_wishes(format: str, nbest: int | None, probabilities: bool, min_probability: float) -> None:
@@ -147,60 +161,6 @@ def check_wishes(format: str, nbest: int | None, probabilities: bool, min_probab
         raise click.UsageError("--min-probability is for one tagging: it does not go with --nbest.")
     if nbest and format not in SEVERAL_FORMATS:
         raise click.UsageError(f"{format} has no place for several taggings: use --output-format slash or jsonl.")
-
-
-Answer = tuple[bytes, int, list[str]]  # text, how many tokens it has, and what could not be written
-
-
-@dataclass(frozen=True)
-class Rendering:
-    """Starts what turns a block of sentences into the bytes of the output; it travels to other processes."""
-
-    annotator: Annotator
-    format: str
-    skip: bool  # what cannot be written becomes a blank line; else it ends the work
-
-    def __call__(self) -> Callable[[Named], Answer]:
-        work, column = self.annotator.start(), self.annotator.model.column_
-
-        def answer(named: Named) -> Answer:
-            name, block = named
-            done: list[bytes] = []
-            faults: list[str] = []
-            for sentence in work(block):
-                try:
-                    done.append(render(sentence, self.format, column))
-                except CorpusError as error:
-                    faults.append(f"{name}: {error}")
-                    if not self.skip:
-                        break
-                    done.append(b"\n")
-            return b"".join(done), sum(map(len, block)), faults
-
-        return answer
-
-
-@dataclass(frozen=True)
-class PlainRendering:
-    """The same for a block of lines, where nothing but tags is wanted."""
-
-    annotator: Annotator
-    skip: bool
-
-    def __call__(self) -> Callable[[Named], Answer]:
-        model, names = self.annotator.model, self.annotator.names
-        work = PlainTagging(model, names or model.classes_).start()
-        carefully = Rendering(self.annotator, "slash", self.skip)
-
-        def answer(named: Named) -> Answer:
-            name, lines = named
-            text, tokens = work(lines)
-            try:
-                return text.encode(), tokens, []
-            except UnicodeEncodeError:  # half a character: everything before it can be written
-                return carefully()((name, [Sentence(words) for words in map(slash_tokens, lines)]))
-
-        return answer
 
 
 @contextmanager

@@ -1,0 +1,67 @@
+"""What `tag` writes: blocks of sentences, or of lines that hold one, become bytes, maybe in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tagger.annotate import Annotator
+from tagger.cli.inputs import Named
+from tagger.corpus import render
+from tagger.corpus.slash import tokens as slash_tokens
+from tagger.errors import CorpusError
+from tagger.plain import PlainTagging
+from tagger.sentence import Sentence
+
+Answer = tuple[bytes, int, list[str]]  # text, how many tokens it has, and what could not be written
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """Starts what turns a block of sentences into the bytes of the output; it travels to other processes."""
+
+    annotator: Annotator
+    format: str
+    skip: bool  # what cannot be written becomes a blank line; else it ends the work
+
+    def __call__(self) -> Callable[[Named], Answer]:
+        work, column = self.annotator.start(), self.annotator.model.column_
+
+        def answer(named: Named) -> Answer:
+            name, block = named
+            done: list[bytes] = []
+            faults: list[str] = []
+            for sentence in work(block):
+                try:
+                    done.append(render(sentence, self.format, column))
+                except CorpusError as error:
+                    faults.append(f"{name}: {error}")
+                    if not self.skip:
+                        break
+                    done.append(b"\n")
+            return b"".join(done), sum(map(len, block)), faults
+
+        return answer
+
+
+@dataclass(frozen=True)
+class PlainRendering:
+    """The same for a block of lines, where nothing but tags is wanted."""
+
+    annotator: Annotator
+    skip: bool
+
+    def __call__(self) -> Callable[[Named], Answer]:
+        model, names = self.annotator.model, self.annotator.names
+        work = PlainTagging(model, names or model.classes_).start()
+        carefully = Rendering(self.annotator, "slash", self.skip)
+
+        def answer(named: Named) -> Answer:
+            name, lines = named
+            text, tokens = work(lines)
+            try:
+                return text.encode(), tokens, []
+            except UnicodeEncodeError:  # half a character: everything before it can be written
+                return carefully()((name, [Sentence(words) for words in map(slash_tokens, lines)]))
+
+        return answer
