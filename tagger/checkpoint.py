@@ -74,7 +74,8 @@ class Checkpoint:
                 archive.meta = json.loads(archive.take("meta", "b", None).tobytes())
                 self.compare(archive.setting("prints", dict), prints)
                 weights, best = archive.take("weights", "f", size), archive.take("best", "f", None)
-                archive.check(len(best) in (0, size if best_size is None else best_size), "its best weights are of another size")
+                expected = size if best_size is None else best_size
+                archive.check(len(best) in (0, expected), "its best weights are of another size")
                 accuracy = archive.meta.get("best_accuracy")
                 iteration, best_iteration = archive.setting("iteration", int), archive.setting("best_iteration", int)
                 return State(iteration, weights, best_iteration, accuracy, best)
