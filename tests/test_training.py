@@ -327,7 +327,7 @@ def test_a_loss_that_is_no_number_is_named(monkeypatch):
 
 def test_the_checkpoint_stays_until_the_model_is_saved(tmp_path, monkeypatch):
     """Whoever dies in between can go on."""
-    from tagger.cli import run, train_crf
+    from tagger.cli import run, training
 
     monkeypatch.chdir(tmp_path)
     options = ["--max-iterations", "3", "--checkpoint-every", "1", "-q"]
@@ -337,7 +337,7 @@ def test_the_checkpoint_stays_until_the_model_is_saved(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(train_crf, "save_model", die)
+        patch.setattr(training, "save_model", die)
         assert run(["train-crf", str(TEST), *options]) == 1
     assert (tmp_path / "model.npz.checkpoint").exists()
     assert run(["train-crf", str(TEST), *options, "--resume"]) == 0
