@@ -131,7 +131,7 @@ def kill_saving(home: Path, rng: random.Random, model: CRFTagger) -> str:
     os.waitpid(child, 0)
     check_folder(home, "model.npz.checkpoint")
     if (home / "model.npz.checkpoint").exists():
-        state = checkpoint.load({}, len(model.weights_))
+        state = checkpoint.load({}, len(model.weights_), 0)
         assert (state.weights == state.iteration).all()
         assert load_model(home / "model.npz").summary_["iterations"] - state.iteration in (0, 1)
         checkpoint.remove()

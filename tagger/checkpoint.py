@@ -71,12 +71,15 @@ class Checkpoint:
             raise TrainingError(f"cannot resume: there is no checkpoint {name!r}; leave out --resume to begin anew")
         try:
             with open_archive(name) as archive:
-                archive.meta = json.loads(archive.take("meta", "b", None).tobytes())
+                meta = json.loads(archive.take("meta", "b", None).tobytes())
+                archive.check(isinstance(meta, dict), "its description is not an object")
+                archive.meta = meta
                 self.compare(archive.setting("prints", dict), prints)
                 weights, best = archive.take("weights", "f", size), archive.take("best", "f", None)
                 expected = size if best_size is None else best_size
                 archive.check(len(best) in (0, expected), "its best weights are of another size")
-                accuracy = archive.meta.get("best_accuracy")
+                accuracy = meta.get("best_accuracy")
+                archive.check(accuracy is None or isinstance(accuracy, float), "its accuracy is no number")
                 iteration, best_iteration = archive.setting("iteration", int), archive.setting("best_iteration", int)
                 return State(iteration, weights, best_iteration, accuracy, best)
         except (OSError, ValueError, RecursionError, ModelError) as error:

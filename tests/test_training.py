@@ -327,7 +327,7 @@ def test_a_loss_that_is_no_number_is_named(monkeypatch):
 
 def test_the_checkpoint_stays_until_the_model_is_saved(tmp_path, monkeypatch):
     """Whoever dies in between can go on."""
-    from tagger.cli import run, training
+    from tagger.cli import run
 
     monkeypatch.chdir(tmp_path)
     options = ["--max-iterations", "3", "--checkpoint-every", "1", "-q"]
@@ -337,7 +337,7 @@ def test_the_checkpoint_stays_until_the_model_is_saved(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "save_model", die)
+        patch.setattr("tagger.cli.training.save_model", die)
         assert run(["train-crf", str(TEST), *options]) == 1
     assert (tmp_path / "model.npz.checkpoint").exists()
     assert run(["train-crf", str(TEST), *options, "--resume"]) == 0
@@ -375,3 +375,10 @@ def test_two_trainings_that_write_one_model_do_not_mix(tmp_path):
         assert process.communicate(timeout=60)[1] == "" and process.returncode == 0
     assert load_model(tmp_path / "model.npz").summary_["iterations"] in (8, 25)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log25", "log8", "model.npz"]
+
+
+@pytest.mark.parametrize("meta", [b"[]", b"{", b"3", b'{"prints": []}', b"[" * 100_000])
+def test_a_forged_checkpoint_is_refused(tmp_path, meta):
+    np.savez(tmp_path / "c.npz", meta=np.frombuffer(meta, np.uint8), weights=np.zeros(3), best=np.zeros(0))
+    with pytest.raises(TrainingError, match="cannot resume"):
+        Checkpoint(tmp_path / "c.npz").load({}, 3, 3)
