@@ -63,8 +63,9 @@ class Checkpoint:
         with atomic_writer(self.path) as stream:
             write_archive(stream, arrays, compressed=False)
 
-    def load(self, prints: dict[str, str], size: int, best_size: int) -> State:
-        """What was saved, if it belongs to the training with these fingerprints and so many weights."""
+    def load(self, prints: dict[str, str], size: int, best_size: int | None = None) -> State:
+        """What was saved, if it belongs to the training with these fingerprints and so many weights; the best may be of
+        another size."""
         name = os.fspath(self.path)
         if not exists(name):
             raise TrainingError(f"cannot resume: there is no checkpoint {name!r}; leave out --resume to begin anew")
@@ -75,7 +76,8 @@ class Checkpoint:
                 archive.meta = meta
                 self.compare(archive.setting("prints", dict), prints)
                 weights, best = archive.take("weights", "f", size), archive.take("best", "f", None)
-                archive.check(len(best) in (0, best_size), "its best weights are of another size")
+                expected = size if best_size is None else best_size
+                archive.check(len(best) in (0, expected), "its best weights are of another size")
                 accuracy = meta.get("best_accuracy")
                 archive.check(accuracy is None or isinstance(accuracy, float), "its accuracy is no number")
                 iteration, best_iteration = archive.setting("iteration", int), archive.setting("best_iteration", int)

@@ -46,7 +46,7 @@ class Course:
         self.begin = time.perf_counter()
         self.state = State(0, weights)
         if self.checkpoint and self.checkpoint.resume:
-            self.state = self.checkpoint.load(self.prints, len(weights), len(weights) if best is None else best)
+            self.state = self.checkpoint.load(self.prints, len(weights), best)
         return self.state
 
     def after(

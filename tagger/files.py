@@ -26,7 +26,7 @@ import stat
 import sys
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
@@ -87,6 +87,10 @@ class Lines:
                 raise self._undecodable(bad.group(), bad.start())
             yield line[:-1] if line.endswith("\r") else line
 
+    def close(self) -> None:
+        """Nothing more will be asked for."""
+        self._source.close()
+
     def texts(self) -> Iterator[str]:
         """The same input as it arrives, line ends included: for a reader to whom a line means little."""
         self.number, column = 1, 0  # of the character that comes next
@@ -140,7 +144,7 @@ class Lines:
         byte = ord(escaped) - 0xDC00
         return self.error(f"byte 0x{byte:02X} after {column} characters is not {self.encoding}; try --encoding")
 
-    def _read(self) -> Iterator[str]:
+    def _read(self) -> Generator[str, None, None]:
         pieces: list[str] = []  # of a line whose end has not come yet
         for text in self._texts():
             first, *others = text.split("\n")

@@ -28,7 +28,7 @@ def candidates(line):
 @pytest.mark.parametrize(
     "words, expected",
     [
-        (["tagger", "tr"], ["train-hmm", "train-crf"]),
+        (["tagger", "tr"], ["train-hmm", "train-crf", "train-bilstm"]),
         (["tagger", "split", "--out"], ["--output-folder"]),
         (["tagger", "convert", "--output-format", "j"], ["jsonl"]),
     ],

@@ -191,15 +191,6 @@ def test_curvature_is_the_diagonal_of_the_second_derivative_for_single_tokens():
         assert found[i] == pytest.approx((alone(up)[1][i] - alone(down)[1][i]) / (2 * step), abs=1e-6)
 
 
-def test_float32_is_close_to_float64_on_a_real_corpus():
-    """The bounds that docs/training.md states."""
-    sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
-    from precision import differences
-
-    found = differences(Path(__file__).parent.parent / "data" / "chinese-train.txt", iterations=15)
-    assert found.loss < 1e-5 and found.gradient < 1e-3 and found.marginals < 1e-4 and found.best == 0
-
-
 def test_a_fold_left_out_does_not_count():
     folds = [np.array([0, 3]), np.array([1]), np.array([2, 4])]
     whole, rest = build(folds=folds), build(folds=[np.array([0, 2, 3, 4])])
@@ -224,3 +215,12 @@ def test_observed_counts_are_those_of_the_sentences_in_use():
         whole.leave_out(fold)
         parts.append(whole.observed()[:chained])
     assert np.array_equal(sum(parts), whole.layout.counts[:chained]) and (parts[0] != parts[1]).any()
+
+
+def test_float32_is_close_to_float64_on_a_real_corpus():
+    """The bounds that docs/training.md states."""
+    sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+    from precision import differences
+
+    found = differences(Path(__file__).parent.parent / "data" / "chinese-train.txt", iterations=15)
+    assert found.loss < 1e-5 and found.gradient < 1e-3 and found.marginals < 1e-4 and found.best == 0

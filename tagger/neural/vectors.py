@@ -8,7 +8,8 @@ of a word stands beside them, and words that the corpus lacks keep their place a
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
+from contextlib import closing
 
 import numpy as np
 
@@ -51,8 +52,18 @@ class Vectors:
 
 def read_vectors(path: str | os.PathLike[str], wanted: Container[str], others: int) -> Vectors:
     """The vectors of the words that are wanted, as they are or in lower case, and of the first `others` besides."""
-    lines = Lines(path)
-    found: dict[str, np.ndarray] = {}
+    with closing(Lines(path)) as lines:
+        found = dict(chosen(lines, wanted, others))
+    if not found:
+        raise FileError(f"{lines.name}: no vector in it; expected lines of a word and its numbers")
+    words, ids = StringTable.build(list(found))
+    table = np.array(list(found.values()))
+    return Vectors(words, table[np.argsort(ids)])
+
+
+def chosen(lines: Lines, wanted: Container[str], others: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Each word once, with its vector (P,)."""
+    done: set[str] = set()
     size = 0
     for line in lines:
         word, *numbers = line.rstrip(" \t").replace("\t", " ").split(" ")
@@ -60,16 +71,11 @@ def read_vectors(path: str | os.PathLike[str], wanted: Container[str], others: i
             continue
         size = size or len(numbers)
         word, numbers = " ".join([word, *numbers[: len(numbers) - size]]), numbers[len(numbers) - size :]
-        if word in found or (word not in wanted and others <= 0):
+        if word in done or (word not in wanted and others <= 0):
             continue
         others -= word not in wanted
-        found[word] = parsed(numbers, size, word, lines)
-    if not found:
-        raise FileError(f"{lines.name}: no vector in it; expected lines of a word and its numbers")
-    words, ids = StringTable.build(list(found))
-    table = np.empty((len(words), size), np.float16)
-    table[ids] = list(found.values())
-    return Vectors(words, table)
+        done.add(word)
+        yield word, parsed(numbers, size, word, lines)
 
 
 def parsed(numbers: list[str], size: int, word: str, lines: Lines) -> np.ndarray:
