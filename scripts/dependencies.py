@@ -57,12 +57,16 @@ def number(version: str) -> tuple[int, ...]:
 
 def oldest(python: Path, name: str, bound: str) -> str:
     """The first version from the bound on that has a wheel for this Python."""
-    command = [str(python), "-m", "pip", "index", "versions", name, "--only-binary", ":all:"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    pip = [str(python), "-m", "pip", "--disable-pip-version-check"]
+    told = subprocess.run([*pip, "index", "versions", name], capture_output=True, text=True, check=True).stdout
     versions = re.search(r"Available versions: (.*)", told)
     assert versions is not None, told
     plain = [v for v in versions[1].split(", ") if re.fullmatch(r"[\d.]+", v) and number(v) >= number(bound)]
-    return min(plain, key=number)
+    for version in sorted(plain, key=number):
+        wanted = ["--only-binary", ":all:", "--no-deps", "--dry-run", f"{name}=={version}"]
+        if subprocess.run([*pip, "install", *wanted], capture_output=True).returncode == 0:
+            return version
+    raise SystemExit(f"no {name} from {bound} on has a wheel for {python}")
 
 
 def tried(python: str, which: str, folder: Path, every_test: bool) -> str:

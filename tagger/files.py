@@ -16,6 +16,7 @@ import codecs
 import contextlib
 import errno
 import gzip
+import hashlib
 import lzma
 import os
 import re
@@ -33,6 +34,7 @@ from typing import IO, Any, cast
 
 from tagger.errors import CorpusError, FileError
 
+ATTEMPTS = 100  # to name a file while others write the same one
 BLOCK = 1 << 20  # bytes asked for at once; a pipe or a terminal gives less
 COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
@@ -232,8 +234,9 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             stream.flush()
             os.fsync(stream.fileno())
             if nameless:
-                give_name(nameless, temporary)
-        temporary.replace(target)
+                give_name(nameless, temporary, target)
+        if not nameless:
+            temporary.replace(target)
         sync_folder(target.parent)
     except BrokenPipeError:
         raise
@@ -251,18 +254,36 @@ def open_nameless(folder: Path) -> IO[bytes] | None:
     return None
 
 
-def give_name(stream: IO[bytes], path: Path) -> None:
+def give_name(stream: IO[bytes], temporary: Path, target: Path) -> None:
+    """Put the file where it belongs. A link cannot take the place of a file, so it first gets a name beside it, always
+    the same: what a kill at this very instant leaves there is whole, and gone with the next write."""
     descriptor = stream.fileno()
-    try:
-        # With `src_dir_fd`, which means nothing here, Python asks the system to follow the link.
-        os.link(f"/proc/self/fd/{descriptor}", path, src_dir_fd=descriptor)
-    except OSError:  # nothing that took hours is lost because a name cannot be had in this way
-        stream.seek(0)
-        with path.open("xb") as named:
-            shutil.copyfileobj(stream, named)
-            named.flush()
-            os.fchmod(named.fileno(), os.fstat(descriptor).st_mode & 0o7777)
-            os.fsync(named.fileno())
+    beside = target.with_name(f".tagger-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]}.tmp")
+    for _ in range(ATTEMPTS):
+        try:
+            # With `src_dir_fd`, which means nothing here, Python asks the system to follow the link.
+            os.link(f"/proc/self/fd/{descriptor}", beside, src_dir_fd=descriptor)
+        except FileExistsError:
+            beside.unlink(missing_ok=True)
+            continue
+        except OSError:
+            break
+        try:
+            beside.replace(target)
+            return
+        except FileNotFoundError:  # another writer of this file took it for litter
+            continue
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+    # Nothing that took hours is lost because a name cannot be had in this way.
+    stream.seek(0)
+    with temporary.open("xb") as named:
+        shutil.copyfileobj(stream, named)
+        named.flush()
+        os.fchmod(named.fileno(), os.fstat(descriptor).st_mode & 0o7777)
+        os.fsync(named.fileno())
+    temporary.replace(target)
 
 
 def sync_folder(folder: Path) -> None:

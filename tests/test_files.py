@@ -544,3 +544,37 @@ def test_messages_are_written_out():
     assert harmless("plain é 中") == "plain é 中"
     assert harmless("a\x1b[2J\nb\udcff") == "a\\x1b[2J\\nb\\udcff"
     assert harmless("a\nb\t", "\n") == "a\nb\\t"
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # newer Pythons see the threads of BLAS, which sleep
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files have names from the beginning here")
+def test_what_a_kill_left_on_its_way_to_its_name_goes_with_the_next_write(tmp_path, monkeypatch):
+    real = Path.replace
+    monkeypatch.setattr(Path, "replace", lambda self, target: os._exit(9))
+    child = os.fork()
+    if not child:
+        with atomic_writer(tmp_path / "file") as stream:
+            stream.write(b"first")
+    os.waitpid(child, 0)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"first"]
+    monkeypatch.setattr(Path, "replace", real)
+    with atomic_writer(tmp_path / "file") as stream:
+        stream.write(b"second")
+    assert left_in(tmp_path) == ["file"] and (tmp_path / "file").read_bytes() == b"second"
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files have names from the beginning here")
+def test_many_writers_of_one_file_do_not_get_in_each_others_way(tmp_path):
+    def write(letter):
+        for _ in range(60):
+            with atomic_writer(tmp_path / "file") as stream:
+                stream.write(letter * 10_000)
+
+    threads = [threading.Thread(target=write, args=(letter,)) for letter in (b"a", b"b", b"c")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert left_in(tmp_path) == ["file"] and (tmp_path / "file").read_bytes() in {
+        x * 10_000 for x in (b"a", b"b", b"c")
+    }

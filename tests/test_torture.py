@@ -2,6 +2,7 @@
 
 import random
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -59,8 +60,12 @@ def test_a_message_must_be_one_harmless_line_with_a_place(message):
 def test_litter_and_half_written_files_are_noticed(tmp_path):
     home = torture_processes.prepare(tmp_path)
     torture_processes.check_folder(home)
-    (home / ".tagger-1.tmp").write_text("")
+    (home / "tmp").write_text("")
     with pytest.raises(AssertionError, match="litter"):
+        torture_processes.check_folder(home)
+    (home / "tmp").unlink()
+    (home / ".tagger-1.tmp").write_text("")
+    with pytest.raises(zipfile.BadZipFile):
         torture_processes.check_folder(home)
     (home / ".tagger-1.tmp").unlink()
     (home / "out.txt").write_bytes((home / "done.txt").read_bytes()[:1000])
