@@ -145,10 +145,11 @@ def send_signal(home: Path, rng: random.Random, number: signal.Signals, argument
     """What a signal does is what is documented, or what the system does by default; and no file suffers."""
     process = started(home, arguments)
     time.sleep(0.15 + rng.random() * 1.5)
-    os.killpg(process.pid, number) if rng.random() < 0.5 else process.send_signal(number)
-    if number in SLEEPING:
-        time.sleep(rng.random() / 5)
-        os.killpg(process.pid, signal.SIGCONT)
+    with contextlib.suppress(ProcessLookupError):  # it may have ended by then
+        os.killpg(process.pid, number) if rng.random() < 0.5 else process.send_signal(number)
+        if number in SLEEPING:
+            time.sleep(rng.random() / 5)
+            os.killpg(process.pid, signal.SIGCONT)
     said = process.communicate(timeout=WAIT)[1].decode()
     check_no_children(process.pid)
     assert "Traceback" not in said, said[-500:]
