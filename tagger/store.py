@@ -13,6 +13,7 @@ import inspect
 import json
 import os
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,17 +21,13 @@ import numpy as np
 from tagger.archive import Archive, Arrays, open_archive, write_archive
 from tagger.classes import WordClasses, read_clusters
 from tagger.corpus.conllu import COLUMNS
-from tagger.crf import CRFTagger
-from tagger.ensemble import Ensemble
 from tagger.errors import FileError, ModelError, plainly, quote
 from tagger.files import atomic_writer, open_input
-from tagger.hmm import HMMTagger
 from tagger.model import Predictor, Tagger
-from tagger.neural.bilstm import BiLSTMTagger
 from tagger.version import __version__
 
 FORMAT = 1
-KINDS: dict[str, type[Tagger]] = {"hmm": HMMTagger, "crf": CRFTagger, "bilstm": BiLSTMTagger}
+KINDS = {"hmm": "HMMTagger", "crf": "CRFTagger", "bilstm": "BiLSTMTagger"}  # names of the package
 CLASSES = "classes"
 MOST_DESCRIPTION = 1 << 20  # bytes of a small file's description
 SCALARS = (str, int, float, type(None))
@@ -65,7 +62,17 @@ def load_model(path: str | os.PathLike[str]) -> Tagger:
 def load_models(paths: Sequence[str]) -> Predictor:
     """The tagger of a file; several together are one ensemble."""
     models = [load_model(path) for path in paths]
-    return models[0] if len(models) == 1 else Ensemble(models, paths)
+    if len(models) == 1:
+        return models[0]
+    from tagger.ensemble import Ensemble
+
+    return Ensemble(models, paths)
+
+
+def kind_of(name: str) -> type[Tagger]:
+    """The class of one of the KINDS, imported when it is needed: a CRF is loaded without the code of the others."""
+    found: type[Tagger] = getattr(import_module("tagger"), KINDS[name])
+    return found
 
 
 def save_classes(classes: WordClasses, path: str | os.PathLike[str]) -> None:
@@ -140,7 +147,8 @@ def build(archive: Archive) -> Tagger:
     names = bool(tags) and all(isinstance(tag, str) and tag for tag in tags)
     archive.check(names and tags == sorted(set(tags)), "its tag set is not a rising list of names")
     archive.check(column in COLUMNS, f"unknown column {quote(column)}; expected {' or '.join(COLUMNS)}")
-    model = KINDS[name](**known_settings(archive, KINDS[name]))
+    kind = kind_of(name)
+    model = kind(**known_settings(archive, kind))
     model.classes_, model.column_ = tags, column
     model.summary_ = archive.setting("summary", dict)
     told = model.summary_.values()
