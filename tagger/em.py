@@ -124,7 +124,7 @@ class Teacher:
         owners, w = new.rows.owners, new.rows.tags
         base = rest[owners] * new.A[owners % (new.K + 1), w]
         P = first.probabilities(owners, w)
-        return float(n[owners] @ (P * np.log1p(new.seen / base)) + n @ np.log(rest))
+        return float((n[owners] * P * np.log1p(new.seen / base)).sum() + (n * np.log(rest)).sum())
 
     def word_prior(self, expected: np.ndarray, factor: np.ndarray) -> float:
         """Σ n(v) · P(x | v) · log P'(x | v), less what it was at first."""

@@ -23,18 +23,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagger.archive import LEAST, Archive, Arrays, narrow
+from tagger.leaning import best_kappa, leaning
 from tagger.letters import NONE, Letters, joined
+from tagger.pooling import pool_weights, pooled
 from tagger.rows import Rows, adds_up, summed
 
-GRID = np.exp(np.arange(-3.0, 9.0, 0.5))  # candidates for κ
-COARSE = 4
-ENOUGH_TO_TELL = 20_000
 BEGINNING = 5  # letters
 AT_ONCE = 1 << 16  # words × tags, so that what a few words need stays in the processor's cache
 JUDGED = 1 << 18  # at most so many words × tags are judged to find the weights
 MOST_JUDGED = 1000  # and at most so many words
-NEWTON_STEPS, ENOUGH = 20, 1e-5
-MOST_WEIGHT = 100.0
 
 Witness = list[np.ndarray]  # keys of words, from vague to precise
 
@@ -74,11 +71,14 @@ class Level:
         """Turn P (words, K), as the vaguer description has it, into what this one says; without the words' `own`."""
         words, places = self.find(keys)
         entries, widths = self.rows.entries(places)
-        counts = np.zeros((len(words), P.shape[1]))
-        counts[np.repeat(np.arange(len(words)), widths), self.rows.tags[entries]] = self.counts[entries]
+        owners, tags = np.repeat(np.arange(len(words)), widths), self.rows.tags[entries]
+        counts = self.counts[entries].astype(float)
+        cells = words[owners] * P.shape[1] + tags
         if own is not None:
-            counts = np.maximum(counts - own[words], 0.0)
-        P[words] = (counts + self.kappa * P[words]) / (counts.sum(axis=1, keepdims=True) + self.kappa)
+            counts = np.maximum(counts - own.ravel()[cells], 0.0)
+        total = np.bincount(owners, weights=counts, minlength=len(words)) + self.kappa
+        P[words] *= (self.kappa / total)[:, None]
+        P.ravel()[cells] += counts / total[owners]
 
 
 class Guesser:
@@ -111,13 +111,13 @@ class Guesser:
             of = slice(None) if name == "letters" else few  # frequent words tell of their capitalised forms
             witnesses.append(learn_witness(keys, owners[of], tags[of], share[of], prior))
         rarest = rare & (total == total[rare].min())
-        judged = np.concatenate([some(rarest, K), some(rare & ~rarest, K)])
+        new = some(rarest, K)
+        judged = np.concatenate([new, some(rare & ~rarest, K)])
         own = shares(rows, counts, judged, K)
         guesser = cls(prior, witnesses, np.ones(1 + len(witnesses)))
         opinions = guesser.opinions([[key[judged] for key in keys] for keys in said.values()], own)
-        new = rarest[judged]
-        guesser.weights = pool_weights(opinions[:, new], own[new])
-        return guesser, judged, pooled(guesser.weights, opinions)
+        guesser.weights = pool_weights(opinions[: len(new)], own[: len(new)])
+        return guesser, judged, pooled(guesser.weights, opinions)[0]
 
     def __call__(self, words: Sequence[str], own: np.ndarray | None = None) -> np.ndarray:
         """(words, K) the probability of each tag; `own` (words, K) is what the words themselves have taught."""
@@ -126,20 +126,19 @@ class Guesser:
         size = max(1, AT_ONCE // len(self.prior))
         for part in (slice(i, i + size) for i in range(0, len(words), size)):
             opinions = self.opinions([[key[part] for key in keys] for keys in said], None if own is None else own[part])
-            out[part] = pooled(self.weights, opinions)
+            out[part], _ = pooled(self.weights, opinions)
         return out
 
     def opinions(self, said: list[Witness], own: np.ndarray | None) -> np.ndarray:
-        """(1 + witnesses, words, K) log P_0, and log P_i / P_0 of each witness."""
-        words = len(said[0][0])
-        out = np.empty((1 + len(said), words, len(self.prior)))
-        out[0] = np.log(self.prior)
-        for P, levels, keys in zip(out[1:], self.witnesses, said, strict=True):
-            P[:] = self.prior
+        """(words, 1 + witnesses, K) log P_0, and log P_i / P_0 of each witness."""
+        words, base = len(said[0][0]), np.log(self.prior)
+        out = np.empty((words, 1 + len(said), len(base)))
+        out[:, 0] = base
+        for i, (levels, keys) in enumerate(zip(self.witnesses, said, strict=True), 1):
+            P = np.tile(self.prior, (words, 1))
             for level, key in zip(levels, keys, strict=True):
                 level.refine(P, key, own)
-            np.log(P, out=P)
-            P -= out[0]
+            np.subtract(np.log(P, out=P), base, out=out[:, i])
         return out
 
     def arrays(self) -> Arrays:
@@ -202,7 +201,9 @@ def learn_witness(
         keys, at = np.unique(key[owners[there]], return_inverse=True)
         cells, counts, of_tag = summed(at * K + tags[there], share[there], len(keys) * K)
         of_all = np.bincount(at, weights=share[there], minlength=len(keys))
-        kappa, guess[there] = best_kappa(of_tag - share[there], of_all[at] - 1.0, guess[there], share[there])
+        others = of_tag - share[there], of_all[at] - 1.0, guess[there]
+        kappa = best_kappa(*others, share[there])
+        guess[there] = leaning(*others, kappa)
         levels.append(Level(keys, Rows.of(cells, len(keys), K), counts.astype(np.float32), kappa))
     return levels
 
@@ -222,64 +223,3 @@ def shares(rows: Rows, counts: np.ndarray, words: np.ndarray, K: int) -> np.ndar
     out[np.repeat(known, widths), rows.tags[entries]] = counts[entries]
     out[known] /= out[known].sum(axis=1, keepdims=True)
     return out
-
-
-def pooled(weights: np.ndarray, opinions: np.ndarray) -> np.ndarray:
-    """(words, K) the distributions that the weighted sum of the opinions stands for."""
-    S = weights[0] * opinions[0]
-    for weight, opinion in zip(weights[1:].tolist(), opinions[1:], strict=True):
-        S += weight * opinion
-    S -= S.max(axis=1, keepdims=True)
-    P = np.exp(S)
-    return np.asarray(P / P.sum(axis=1, keepdims=True))
-
-
-def pool_weights(opinions: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """The weights a under which gold (words, K) is most likely, less ½ · ‖a - usual‖², which matters for few words.
-
-    Newton's method, as that is concave:  gradient_i = Σ (gold - P) · o_i,  Hessian_ij = -Σ_words Cov_P(o_i, o_j)
-    """
-    usual = np.array([1.0, *[0.5] * (len(opinions) - 1)])
-    a = usual.copy()
-    flat = opinions.reshape(len(a), -1)
-
-    def objective(a: np.ndarray, P: np.ndarray) -> float:
-        fit = float((gold * np.log(np.maximum(P, np.finfo(float).tiny))).sum())
-        return fit - float((a - usual) @ (a - usual)) / 2
-
-    P = pooled(a, opinions)
-    now = objective(a, P)
-    for _ in range(NEWTON_STEPS):
-        weighted = P * opinions
-        mean = weighted.sum(axis=2)  # (1 + witnesses, words)
-        gradient = flat @ (gold - P).ravel() - (a - usual)
-        hessian = weighted.reshape(len(a), -1) @ flat.T - mean @ mean.T + np.eye(len(a))
-        step = np.linalg.solve(hessian, gradient)
-        before, now = now, -np.inf
-        while now < before and np.abs(step).max() > ENOUGH:
-            P = pooled(a + step, opinions)
-            now = objective(a + step, P)
-            a, step = (a + step, step) if now >= before else (a, step / 2)
-        if now - before < ENOUGH * len(gold):
-            break
-    return a
-
-
-def best_kappa(
-    of_tag: np.ndarray, of_all: np.ndarray, prior: np.ndarray, weights: np.ndarray
-) -> tuple[float, np.ndarray]:
-    """The κ that makes (of_tag + κ · prior) / (of_all + κ) most likely, and those probabilities.
-
-    Every fourth candidate is tried, then the neighbours of the best; of many numbers some are enough to decide.
-    """
-    of_tag, of_all = np.maximum(of_tag, 0.0), np.maximum(of_all, 0.0)
-    some = slice(None, None, 1 + len(of_tag) // ENOUGH_TO_TELL)
-    part, whole, low, weight = of_tag[some], of_all[some], prior[some], weights[some]
-
-    def fit(i: int) -> float:
-        return float(weight @ np.log((part + GRID[i] * low) / (whole + GRID[i])))
-
-    best = max(range(COARSE // 2, len(GRID), COARSE), key=fit)
-    best = max(range(max(0, best - COARSE + 1), min(len(GRID), best + COARSE)), key=fit)
-    kappa = float(GRID[best])
-    return kappa, (of_tag + kappa * prior) / (of_all + kappa)

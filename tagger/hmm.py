@@ -93,17 +93,14 @@ class HMMTagger(Tagger):
         Partly tagged sentences and those of `unlabeled` are then learned from in `em_iterations` rounds of EM, each of
         which tells `watch` how likely all that is. `lexicon` says which tags words may have.
         """
-        from threadpoolctl import threadpool_limits
-
         self.check_settings()
         if len(unlabeled) and self.order == 1:
             raise ValueError("untagged text needs order 2: a model of first order is counted only")
-        with threadpool_limits(limits=1, user_api="blas"):  # the matrices are small, and threads only get in the way
-            sentences = training_sentences(X, y)
-            choices = self.count(sentences, lexicon or {})
-            for text in [*self.open_text(sentences, choices), *self.raw_text(unlabeled)]:
-                teacher = Teacher(text, self.neighbours_, self.words_, self.candidates)
-                self.neighbours_, self.words_ = teacher.learn(self.em_iterations, watch)
+        sentences = training_sentences(X, y)
+        choices = self.count(sentences, lexicon or {})
+        for text in [*self.open_text(sentences, choices), *self.raw_text(unlabeled)]:
+            teacher = Teacher(text, self.neighbours_, self.words_, self.candidates)
+            self.neighbours_, self.words_ = teacher.learn(self.em_iterations, watch)
         self.seen_ = marks(sentence.words for sentence in sentences)
         return self
 

@@ -24,10 +24,16 @@ class Letters:
     """
 
     def __init__(self, words: Sequence[str]) -> None:
-        self.initial = np.array([1 + INITIAL.find(word[:1]) if word else 0 for word in words], np.int64)
-        words = [word[1:] if mark else word for word, mark in zip(words, self.initial.tolist(), strict=True)]
         codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.uint32)
         self.lengths = np.fromiter(map(len, words), np.int64, len(words))
+        written = np.flatnonzero(self.lengths)
+        firsts = (np.cumsum(self.lengths) - self.lengths)[written]
+        self.initial = np.zeros(len(words), np.int64)
+        for number, mark in enumerate(INITIAL, 1):
+            self.initial[written[codes[firsts] == ord(mark)]] = number
+        marked = self.initial[written] > 0
+        codes = np.delete(codes, firsts[marked])
+        self.lengths[written] -= marked
         self.ends = np.cumsum(self.lengths)
         self.starts = self.ends - self.lengths
         distinct, place = np.unique(codes, return_inverse=True)

@@ -13,7 +13,8 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +30,7 @@ from tagger.sentence import Sentence
 
 LATTICE_CELLS = 1 << 21  # tokens × tags decoded together: half as many cost 10 % more time
 LEAST_TOKENS = 1 << 12
+TAGS = attrgetter("tags")  # of a sentence
 
 Words = Sequence[str]
 Scorer = Callable[[list[Words]], Lattice]
@@ -243,7 +245,7 @@ def words_of(sentence: Sentence | Words) -> Words:
 def tagged(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence]:
     """Tagged sentences out of what the caller gave."""
     if y is None:
-        if any(not isinstance(sentence, Sentence) or sentence.tags is None for sentence in X):
+        if not all(map(isinstance, X, repeat(Sentence))) or None in map(TAGS, X):
             raise ValueError("without y, every item of X must be a Sentence with tags")
         return list(X)
     if len(X) != len(y):
@@ -256,14 +258,14 @@ def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> l
     sentences = [sentence for sentence in tagged(X, y) if sentence.words]
     if not sentences:
         raise TrainingError("no sentence to learn from: the corpus is empty")
-    if "" in set(chain.from_iterable(sentence.tags or () for sentence in sentences)):
+    if "" in set(chain.from_iterable(map(TAGS, sentences))):
         raise TrainingError("a token has an empty tag")
     return sentences
 
 
 def tag_numbers(sentences: Sequence[Sentence]) -> tuple[list[str], np.ndarray]:
     """The tag set, and all tags as numbers (N,)."""
-    written = list(chain.from_iterable(sentence.tags or () for sentence in sentences))
+    written = list(chain.from_iterable(map(TAGS, sentences)))
     names = sorted(set(written))
     numbers = {name: k for k, name in enumerate(names)}
     return names, np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from tagger.archive import MOST, Archive, Arrays, narrow
-from tagger.guesser import best_kappa
+from tagger.leaning import best_kappa, enough
 from tagger.rows import Rows, tally
 from tagger.transitions import Lookup, Steps, Transitions
 
@@ -63,13 +63,15 @@ class Neighbours:
         rest = np.bincount(pairs[~there], minlength=width**2)
         some = np.flatnonzero(rest)
         seen, total = np.append(before, rest[some]), transitions.totals[np.append(of_pair, some)]
-        kappa, _ = best_kappa(seen - 1, total - 1, np.append(P[E], others[some % width]), seen)
+        kappa = best_kappa(seen - 1, total - 1, np.append(P[E], others[some % width]), seen)
 
-        after_cells, after = tally(place * width + w[there], len(entries) * width)
-        at = np.searchsorted(after_cells, place * width + w[there])
-        of_entry = np.bincount(place, minlength=len(entries))
-        chance = transitions.probabilities(pairs[there], w[there])
-        kappa_after, _ = best_kappa(after[at] - 1, of_entry[place] - 1, chance, np.ones(len(at)))
+        keys = place * width + w[there]
+        after_cells, after = tally(keys, len(entries) * width)
+        few = enough(len(keys))
+        alike = after[np.searchsorted(after_cells, keys[few])]
+        of_entry = np.bincount(place, minlength=len(entries))[place[few]]
+        chance = transitions.probabilities(pairs[there][few], w[there][few])
+        kappa_after = best_kappa(alike - 1, of_entry - 1, chance, np.ones(len(alike)))
         rows = (Rows.of(cells, len(entries), width), before, Rows.of(after_cells, len(entries), width), after)
         return cls(transitions, entries, *rows, others, np.array([kappa, kappa_after]))
 

@@ -72,7 +72,7 @@ def tally(keys: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
     if cells > DENSE:
         return np.unique(keys, return_counts=True)
     counts = np.bincount(keys, minlength=cells)
-    found = np.flatnonzero(counts)
+    found = np.flatnonzero(counts > 0)
     return found, counts[found]
 
 
@@ -83,5 +83,5 @@ def summed(keys: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.ndarra
         sums = np.bincount(place, weights=weights, minlength=len(found))
         return found, sums, sums[place]
     sums = np.bincount(keys, weights=weights, minlength=cells)
-    found = np.flatnonzero(sums)
+    found = np.flatnonzero(sums > 0)
     return found, sums[found], sums[keys]

@@ -70,6 +70,8 @@ class Steps:
     def known(self, open_tag: int) -> Steps:
         """Those of which all three tags are known."""
         keep = (self.u != open_tag) & (self.v != open_tag) & (self.w != open_tag)
+        if keep.all():
+            return self
         return replace(self, u=self.u[keep], v=self.v[keep], w=self.w[keep], token=self.token[keep])
 
 
@@ -133,7 +135,8 @@ class Transitions:
         width = self.K + 1
         found = Lookup(self.keys, self.seen, width**3)
         if found.table is not None:
-            found.table += (self.rest.reshape(width, width, 1) * self.A).ravel()
+            np.multiply(self.rest.reshape(width, width, 1), self.A, out=found.table.reshape(width, width, width))
+            found.table[found.keys] += found.values
         return found
 
     def probabilities(self, pairs: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -19,7 +19,8 @@ import numpy as np
 
 from tagger.archive import LEAST, Archive, Arrays
 from tagger.errors import TrainingError, quote
-from tagger.guesser import Guesser, best_kappa, shares
+from tagger.guesser import Guesser, shares
+from tagger.leaning import best_kappa
 from tagger.letters import INITIAL
 from tagger.lexicon import Lexicon
 from tagger.rows import Rows
@@ -97,7 +98,7 @@ class WordModel:
         guesser, judged, guess = Guesser.learn(words, rare, lexicon.rows, counts, K, suffix_length)
         entries, widths = lexicon.rows.entries(judged)
         guess = guess[np.repeat(np.arange(len(judged)), widths), lexicon.rows.tags[entries]]
-        strength, _ = best_kappa(counts[entries] - 1, total[owners[entries]] - 1, guess, counts[entries])
+        strength = best_kappa(counts[entries] - 1, total[owners[entries]] - 1, guess, counts[entries])
         # count(x, t) / (count(x) + λ) · P(x) / P(t), where P(x) = count(x) / N
         of_word = total[owners]
         B = counts / (of_word + strength) * of_word / (prior[lexicon.rows.tags] * total.sum())

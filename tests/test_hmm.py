@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from tagger import HMMTagger, Sentence
-from tagger.guesser import Level, best_kappa, pool_weights, pooled
+from tagger.guesser import Level
+from tagger.leaning import best_kappa, leaning
 from tagger.letters import Letters
+from tagger.pooling import pool_weights, pooled
 from tagger.rows import Rows
 from tagger.transitions import Steps, Transitions, votes
 
@@ -129,10 +131,11 @@ def test_a_capital_at_the_start_of_a_sentence_means_what_it_meant_in_training():
 def test_leaving_one_out_picks_the_likeliest_kappa():
     """Nothing but the prior explains the data: κ as large as possible. Nothing but the counts: as small."""
     prior, weights = np.array([0.5, 0.5]), np.ones(2)
-    large, _ = best_kappa(np.zeros(2), np.full(2, 10.0), prior, weights)
-    small, p = best_kappa(np.full(2, 10.0), np.full(2, 10.0), prior, weights)
+    large = best_kappa(np.zeros(2), np.full(2, 10.0), prior, weights)
+    small = best_kappa(np.full(2, 10.0), np.full(2, 10.0), prior, weights)
     assert large > 1000 and small < 0.1
-    np.testing.assert_allclose(p, (10 + small * 0.5) / (10 + small))
+    p = leaning(np.array([10.0, -1e-9]), np.array([10.0, 10.0]), prior, small)
+    np.testing.assert_allclose(p, [(10 + small * 0.5) / (10 + small), small * 0.5 / (10 + small)])
 
 
 def test_successive_abstraction_by_hand():
@@ -155,9 +158,13 @@ def test_what_a_word_taught_can_be_taken_back():
 
 def test_weights_of_witnesses_come_back_from_what_they_pooled():
     random = np.random.default_rng(0)
-    opinions = random.normal(size=(3, 400, 5))
+    opinions = random.normal(size=(400, 3, 5))
     weights = np.array([0.9, 0.3, 0.6])
-    np.testing.assert_allclose(pool_weights(opinions, pooled(weights, opinions)), weights, atol=1e-3)
+    P, log_Z = pooled(weights, opinions)
+    sums = np.einsum("i,nik->nk", weights, opinions)
+    np.testing.assert_allclose(P, np.exp(sums) / np.exp(sums).sum(axis=1, keepdims=True), rtol=1e-12)
+    np.testing.assert_allclose(log_Z, np.log(np.exp(sums).sum(axis=1)), rtol=1e-12)
+    np.testing.assert_allclose(pool_weights(opinions, P), weights, atol=1e-3)
 
 
 def pieces(word):

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 HEAVY = {
     "scipy": {"tables", "clustering"},
-    "threadpoolctl": {"crf", "hmm", "clustering", "rehearsal", "neural.network"},
+    "threadpoolctl": {"crf", "clustering", "rehearsal", "neural.network"},
     "tqdm": {"cli.bars"},
     "jieba": {"chinese"},
     "jinja2": {"pages"},

@@ -15,6 +15,20 @@ from tagger.sentence import NO_TAG, Sentence
 
 SEPARATORS = " \t\n"
 TAG_SEPARATORS = SEPARATORS + "\r/"
+REMEMBERED = 1 << 16  # distinct tokens, so that a text of any length needs no more memory
+
+
+class Split(dict[str, tuple[str, str]]):
+    """The words and tags of tokens met before: a token that comes back costs one look, and no memory."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
+
+    def __missing__(self, token: str) -> tuple[str, str]:
+        if len(self) == REMEMBERED:
+            self.clear()
+        self[token] = pair = split_token(token, self.lines)
+        return pair
 
 
 def tokens(line: str) -> list[str]:
@@ -45,6 +59,7 @@ def written_tokens(sentence: Sentence) -> Sequence[str]:
 
 
 def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
+    split = Split(lines)
     for line in lines:
         found = tokens(line)
         if tagged is None and found:
@@ -52,8 +67,7 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
         elif not tagged:
             yield Sentence(found)
         elif found:
-            words, tags = zip(*(split_token(token, lines) for token in found), strict=True)
-            yield Sentence(words, tags)
+            yield Sentence(*zip(*map(split.__getitem__, found), strict=True))
 
 
 def write(sentence: Sentence, column: str) -> str:
