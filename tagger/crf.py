@@ -24,27 +24,17 @@ from tagger.crf_story import crf_story
 from tagger.dominance import Dominance
 from tagger.emissions import Emissions
 from tagger.errors import TemplateError, TrainingError
+from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
 from tagger.features import Features, learn_features
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
-from tagger.model import (
-    Following,
-    Scorer,
-    Section,
-    Tagger,
-    Terms,
-    Words,
-    check_dev,
-    tag_numbers,
-    tagged,
-    training_sentences,
-)
+from tagger.model import Following, Scorer, Section, Tagger, Terms
 from tagger.overlap import marks
 from tagger.pack import PACK_TOKENS, Pack
 from tagger.partial import OPEN, Choices, among, read_choices
 from tagger.parts import SEPARATORS, TagParts, separator_of
-from tagger.sentence import Sentence
+from tagger.sentence import Sentence, Words
 from tagger.template import Template, check_classes, class_sizes, margin, parse_templates, shipped, template_text
 from tagger.terms import step_terms
 from tagger.trainer import DEV_EVERY, Trainer
@@ -166,9 +156,6 @@ class CRFTagger(Tagger):
         """Keep these weights, of the features, start, transitions and end, and what is told of how they were found."""
         self.set_weights(*weights)
         self.drop_zeros()
-        self.seen_ = marks(sentence.words for sentence in sentences)
-        if init:
-            self.seen_ = np.union1d(self.seen_, init.seen_)
         self.summary_ = {
             "sentences": len(sentences),
             "tokens": sum(map(len, sentences)),
@@ -229,12 +216,14 @@ class CRFTagger(Tagger):
         templates, classes = self.choose_template(init, classes)
         windows = Windows.of([sentence.words for sentence in sentences], margin(templates))
         lengths = np.array([len(sentence) for sentence in sentences])
+        seen = marks(windows.words, windows.at(0), lengths)
+        self.seen_ = np.union1d(seen, init.seen_) if init else seen
         fixed = tags != OPEN
         self.lexicon_ = Lexicon.of(windows.words, windows.at(0)[fixed], tags[fixed], K)
         tokens, said = choices.events(tags)
-        seen = Windows(windows.words, windows.places[tokens], windows.around)
+        told = Windows(windows.words, windows.places[tokens], windows.around)
         self.features_, counts, values = learn_features(
-            templates, seen, said, self.parts_, self.min_count, self.min_pair_count, classes
+            templates, told, said, self.parts_, self.min_count, self.min_pair_count, classes
         )
         corpus = Corpus(self.features_, values, windows, lengths, tags, choices, K, self.parts_)
         return self.go_on_from(init, corpus, counts) if init else (corpus, Layout(corpus, counts))

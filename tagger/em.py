@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tagger.model import Words
 from tagger.neighbours import Neighbours
 from tagger.pack import Pack, batches
 from tagger.rows import DENSE, ranges, tally
+from tagger.sentence import Words
 from tagger.trellis import Step, Trellis
 from tagger.trigram import TrigramLattice, forward_backward
 from tagger.windows import Windows

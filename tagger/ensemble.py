@@ -25,8 +25,9 @@ from tagger.chain.packed import Chain
 from tagger.errors import ModelError
 from tagger.lattice import ChainLattice, Lattice
 from tagger.lexicon import Lexicon
-from tagger.model import Predictor, Scorer, Words
+from tagger.model import Predictor, Scorer
 from tagger.pack import Pack
+from tagger.sentence import Words
 
 
 class Ensemble(Predictor):

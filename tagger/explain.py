@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.model import Tagger, Terms, words_of
+from tagger.examples import words_of
+from tagger.model import Tagger, Terms
 from tagger.sentence import Sentence
 
 

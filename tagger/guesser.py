@@ -67,18 +67,21 @@ class Level:
         words = np.flatnonzero((self.keys[place] == keys) & (keys != NONE))
         return words, place[words]
 
-    def refine(self, P: np.ndarray, keys: np.ndarray, own: np.ndarray | None = None) -> None:
-        """Turn P (words, K), as the vaguer description has it, into what this one says; without the words' `own`."""
+    def refine(self, P: np.ndarray, scale: np.ndarray, keys: np.ndarray, own: np.ndarray | None = None) -> None:
+        """Turn scale · P, (words,) and (words, K), from what the vaguer description says into what this one says.
+
+        Without the words' `own`. With count the sum of the counts, 0 for a word that does not fit:
+
+            (counts + κ · scale · P) / (count + κ)  =  (scale · κ / (count + κ)) · (P + counts / (scale · κ))
+        """
         words, places = self.find(keys)
         entries, widths = self.rows.entries(places)
-        owners, tags = np.repeat(np.arange(len(words)), widths), self.rows.tags[entries]
-        counts = self.counts[entries].astype(float)
-        cells = words[owners] * P.shape[1] + tags
+        owners = np.repeat(words, widths)
+        cells, counts = owners * P.shape[1] + self.rows.tags[entries], self.counts[entries].astype(float)
         if own is not None:
             counts = np.maximum(counts - own.ravel()[cells], 0.0)
-        total = np.bincount(owners, weights=counts, minlength=len(words)) + self.kappa
-        P[words] *= (self.kappa / total)[:, None]
-        P.ravel()[cells] += counts / total[owners]
+        P.ravel()[cells] += counts / (scale * self.kappa)[owners]
+        scale *= self.kappa / (np.bincount(owners, weights=counts, minlength=len(P)) + self.kappa)
 
 
 class Guesser:
@@ -134,11 +137,12 @@ class Guesser:
         words, base = len(said[0][0]), np.log(self.prior)
         out = np.empty((words, 1 + len(said), len(base)))
         out[:, 0] = base
+        P = np.empty((words, len(base)))
         for i, (levels, keys) in enumerate(zip(self.witnesses, said, strict=True), 1):
-            P = np.tile(self.prior, (words, 1))
+            P[:], scale = self.prior, np.ones(words)
             for level, key in zip(levels, keys, strict=True):
-                level.refine(P, key, own)
-            np.subtract(np.log(P, out=P), base, out=out[:, i])
+                level.refine(P, scale, key, own)
+            np.add(np.log(P, out=P), np.log(scale)[:, None] - base, out=out[:, i])
         return out
 
     def arrays(self) -> Arrays:

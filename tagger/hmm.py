@@ -19,15 +19,16 @@ from tagger.cache import WordCache
 from tagger.chain.packed import Chain
 from tagger.dominance import Dominance
 from tagger.em import Teacher, Text, Watch
+from tagger.examples import tag_numbers, training_sentences, words_of
 from tagger.hmm_story import hmm_story
 from tagger.lattice import ChainLattice, Lattice
 from tagger.lexicon import Lexicon
-from tagger.model import Following, Scorer, Section, Tagger, Terms, Words, tag_numbers, training_sentences, words_of
+from tagger.model import Following, Scorer, Section, Tagger, Terms
 from tagger.neighbours import Neighbours
 from tagger.overlap import marks
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, read_choices
-from tagger.sentence import Sentence
+from tagger.sentence import Sentence, Words
 from tagger.transitions import Steps, Transitions
 from tagger.trigram import TrigramLattice, best_tags
 from tagger.windows import Windows
@@ -101,7 +102,6 @@ class HMMTagger(Tagger):
         for text in [*self.open_text(sentences, choices), *self.raw_text(unlabeled)]:
             teacher = Teacher(text, self.neighbours_, self.words_, self.candidates)
             self.neighbours_, self.words_ = teacher.learn(self.em_iterations, watch)
-        self.seen_ = marks(sentence.words for sentence in sentences)
         return self
 
     def check_settings(self) -> None:
@@ -125,14 +125,14 @@ class HMMTagger(Tagger):
         windows = Windows.of(written, margin=0)
         told = tags != OPEN
         ids = windows.at(0)
-        self.lexicon_ = Lexicon.of(windows.words, ids[told], tags[told], K)
-        place = self.lexicon_.words.find(windows.words)
-        words = place[ids]  # (N,) as the lexicon numbers them
-        strings = [windows.words[i] for i in np.argsort(place).tolist() if place[i] >= 0]
+        self.seen_ = marks(windows.words, ids, lengths)
+        self.lexicon_, places = Lexicon.with_places(windows.words, ids[told], tags[told], K)
+        words = places[ids]  # (N,) as the lexicon numbers them
+        strings = [windows.words[i] for i in np.argsort(places)[-len(self.lexicon_.words) :].tolist()]
         first = np.zeros(len(tags), bool)
         first[np.cumsum(lengths) - lengths] = True
         self.learn_words(strings, words[told], first[told], tags[told], read_allowed(lexicon, self.classes_))
-        self.count_neighbours(Steps.of(tags, lengths, K), words)
+        self.count_neighbours(Steps.of(tags, lengths, K), words, strings)
         self.summary_ = {"sentences": len(sentences), "tokens": len(tags)}
         return choices
 
@@ -174,8 +174,8 @@ class HMMTagger(Tagger):
             self.lexicon_, strings, elsewhere, prior, self.rare_count, self.suffix_length, allowed
         )
 
-    def count_neighbours(self, steps: Steps, words: np.ndarray) -> None:
-        """`neighbours_`, from the steps and the lexicon's words (N,), -1 for others."""
+    def count_neighbours(self, steps: Steps, words: np.ndarray, strings: list[str]) -> None:
+        """`neighbours_`, from the steps, the lexicon's words (N,), -1 for others, and how those are written."""
         K, width = steps.K, steps.K + 1
         told = steps.w != OPEN
         unigrams = np.bincount(steps.w[told], minlength=width)
@@ -189,7 +189,7 @@ class HMMTagger(Tagger):
             self.neighbours_ = Neighbours.none(transitions)
             return
         entries, widths = rows.entries(often)
-        scores, _ = self.words_([self.lexicon_.words[i] for i in often.tolist()])
+        scores, _ = self.words_([strings[i] for i in often.tolist()])
         P = np.exp(scores[np.repeat(np.arange(len(often)), widths), rows.tags[entries]])
         cells = rows.owners[entries] * K + rows.tags[entries]
         self.neighbours_ = Neighbours.count(transitions, steps, words, cells, P)

@@ -36,10 +36,14 @@ class Letters:
         self.lengths[written] -= marked
         self.ends = np.cumsum(self.lengths)
         self.starts = self.ends - self.lengths
-        distinct, place = np.unique(codes, return_inverse=True)
+        there = np.zeros(int(codes.max(initial=0)) + 1, bool)
+        there[codes] = True
+        distinct = np.flatnonzero(there)
         letters = [chr(code) for code in distinct.tolist()]
-        self.low = np.array([ord(letter.lower()[0]) for letter in letters], np.uint64)[place]
-        self.kinds = np.array([kind(letter) for letter in letters], np.int64)[place]
+        low, kinds = np.zeros(len(there), np.uint64), np.zeros(len(there), np.int8)
+        low[distinct] = [ord(letter.lower()[0]) for letter in letters]
+        kinds[distinct] = [kind(letter) for letter in letters]
+        self.low, self.kinds = low[codes], kinds[codes]
         self.hyphens = codes == ord("-")
 
     def any(self, letters: np.ndarray) -> np.ndarray:

@@ -24,10 +24,16 @@ class Lexicon:
     @classmethod
     def of(cls, words: Sequence[str], ids: np.ndarray, tags: np.ndarray, K: int) -> Lexicon:
         """Of a text: its distinct words, and for each token the word's place among them and the tag."""
-        there = np.bincount(ids, minlength=len(words)) > 0  # a word without any tag is not known
-        table, place = StringTable.build([word for word, known in zip(words, there.tolist(), strict=False) if known])
-        cells, counts = tally(place[(np.cumsum(there) - 1)[ids]] * K + tags, len(table) * K)
-        return cls(table, Rows.of(cells, len(table), K), counts)
+        return cls.with_places(words, ids, tags, K)[0]
+
+    @classmethod
+    def with_places(cls, words: Sequence[str], ids: np.ndarray, tags: np.ndarray, K: int) -> tuple[Lexicon, np.ndarray]:
+        """The same, and the number that each of the words has in it; -1 for a word without any tag."""
+        there = np.bincount(ids, minlength=len(words)) > 0
+        places = np.full(len(words), -1)
+        table, places[there] = StringTable.build([words[i] for i in np.flatnonzero(there).tolist()])
+        cells, counts = tally(places[ids] * K + tags, len(table) * K)
+        return cls(table, Rows.of(cells, len(table), K), counts), places
 
     def known(self, words: Sequence[str]) -> np.ndarray:
         """Whether each word occurs."""

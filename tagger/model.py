@@ -13,26 +13,23 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
-from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tagger.archive import Archive, Arrays
-from tagger.errors import TaggerError, TrainingError, quote
+from tagger.errors import TaggerError
+from tagger.examples import tagged, words_of
 from tagger.lattice import Lattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
 from tagger.pack import batches
 from tagger.rows import ranges
-from tagger.sentence import Sentence
+from tagger.sentence import Words
 
 LATTICE_CELLS = 1 << 21  # tokens × tags decoded together: half as many cost 10 % more time
 LEAST_TOKENS = 1 << 12
-TAGS = attrgetter("tags")  # of a sentence
 
-Words = Sequence[str]
 Scorer = Callable[[list[Words]], Lattice]
 Terms = Callable[[Sequence[int], int], dict[str, float]]
 Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags allowed at their tokens (N, K)
@@ -234,46 +231,3 @@ def by_sentence(X: Sequence[Any], answers: Iterable[tuple[np.ndarray, Any]]) -> 
             out[i] = rows[begin:end]
             begin = end
     return out
-
-
-def words_of(sentence: Sentence | Words) -> Words:
-    if isinstance(sentence, str):
-        raise ValueError(f"a sentence is a list of words, got the string {quote(sentence)}")
-    return sentence.words if isinstance(sentence, Sentence) else sentence
-
-
-def tagged(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence]:
-    """Tagged sentences out of what the caller gave."""
-    if y is None:
-        if not all(map(isinstance, X, repeat(Sentence))) or None in map(TAGS, X):
-            raise ValueError("without y, every item of X must be a Sentence with tags")
-        return list(X)
-    if len(X) != len(y):
-        raise ValueError(f"{len(X)} sentences, but {len(y)} lists of tags")
-    return [Sentence(words_of(words), tags) for words, tags in zip(X, y, strict=True)]
-
-
-def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence]:
-    """The sentences to learn from."""
-    sentences = [sentence for sentence in tagged(X, y) if sentence.words]
-    if not sentences:
-        raise TrainingError("no sentence to learn from: the corpus is empty")
-    if "" in set(chain.from_iterable(map(TAGS, sentences))):
-        raise TrainingError("a token has an empty tag")
-    return sentences
-
-
-def tag_numbers(sentences: Sequence[Sentence]) -> tuple[list[str], np.ndarray]:
-    """The tag set, and all tags as numbers (N,)."""
-    written = list(chain.from_iterable(map(TAGS, sentences)))
-    names = sorted(set(written))
-    numbers = {name: k for k, name in enumerate(names)}
-    return names, np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))
-
-
-def check_dev(classes: list[str], dev: Sequence[Sentence] | None) -> None:
-    """Refuse a dev set of which no tag could ever be guessed."""
-    tags = {tag for sentence in dev or [] for tag in sentence.tags or ()}
-    if tags and tags.isdisjoint(classes):
-        few = ", ".join(sorted(tags)[:5])
-        raise TrainingError(f"the dev set has another tag set: none of its tags ({few}, …) is in the corpus")

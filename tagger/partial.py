@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagger.errors import TrainingError
+from tagger.examples import written_tags
 from tagger.sentence import ANY, Sentence
 
 OPEN = -1  # in the place of a tag's number
@@ -39,8 +40,8 @@ class Choices:
 
 def read_choices(sentences: Sequence[Sentence]) -> tuple[list[str], np.ndarray, Choices]:
     """The tag set, all tags as numbers (N,) with OPEN where a choice is left, and the choices."""
-    written = [tag for sentence in sentences for tag in sentence.tags or ()]
-    distinct = set(written) - {ANY}
+    written, distinct = written_tags(sentences)
+    distinct -= {ANY}
     split = {tag: tag.split("|") for tag in distinct if "|" in tag}
     choices = {tag: parts for tag, parts in split.items() if all(part in distinct for part in parts)}
     names = sorted(distinct - choices.keys())

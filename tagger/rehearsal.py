@@ -21,8 +21,8 @@ from tagger.classes import WordClasses
 from tagger.cores import available_cores
 from tagger.crf import CRFTagger
 from tagger.crossval import fold_numbers
+from tagger.examples import check_dev, training_sentences
 from tagger.metrics import accuracy
-from tagger.model import check_dev, training_sentences
 from tagger.sentence import Sentence
 from tagger.trainer import approach
 from tagger.tune import Setting, Trial

@@ -11,6 +11,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays, narrow
 
 DENSE = 1 << 22  # as many cells may be laid out in full; more are sorted and searched for
+SMALL, FILLED = 1 << 16, 32  # so many cells are always laid out; others if one in so many is filled
 
 
 class Rows:
@@ -67,10 +68,15 @@ def ranges(lengths: np.ndarray) -> np.ndarray:
     return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
 
 
+def sparse(keys: np.ndarray, cells: int) -> bool:
+    """Whether it is faster to sort these keys than to lay out all cells."""
+    return cells > min(DENSE, max(SMALL, FILLED * len(keys)))
+
+
 def tally(keys: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
     """The distinct keys, ascending, and how often each occurs."""
-    if cells > DENSE:
-        return np.unique(keys, return_counts=True)
+    if sparse(keys, cells):
+        return np.unique(keys, return_counts=True)  # without the counts it would load numpy.ma: 8 ms
     counts = np.bincount(keys, minlength=cells)
     found = np.flatnonzero(counts > 0)
     return found, counts[found]
@@ -78,7 +84,7 @@ def tally(keys: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
 
 def summed(keys: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The distinct keys, ascending, the sum of the positive weights of each, and the same sum for every key given."""
-    if cells > DENSE:
+    if sparse(keys, cells):
         found, place = np.unique(keys, return_inverse=True)
         sums = np.bincount(place, weights=weights, minlength=len(found))
         return found, sums, sums[place]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+Words = Sequence[str]
 ANY = "?"  # in the place of a tag: it is open
 NO_TAG = ""  # in the place of a tag: none is written there
 

@@ -90,16 +90,17 @@ class Transitions:
     def count(cls, steps: Steps, unigrams: np.ndarray, bigrams: np.ndarray, order: int) -> Transitions:
         """From trigrams, and the counts of tags and bigrams (which may rest on more text than the trigrams)."""
         width = steps.K + 1
-        prior = np.tile(unigrams / unigrams.sum(), (width, 1))  # [previous, next]
-        prior[-1, -1] = 0.0  # no sentence ends before it began
-        prior /= prior.sum(axis=1, keepdims=True)
         keys, counts = tally(steps.pairs * width + steps.w, width**3)
         pairs, v, w = keys // width, keys // width % width, keys % width
         totals = np.bincount(pairs, weights=counts, minlength=width**2)
         of_v = bigrams.sum(axis=1)
         weights = votes(counts, totals[pairs], bigrams[v, w], of_v[v], unigrams[w], unigrams.sum(), order)
-        f = np.divide(bigrams, of_v[:, None], out=prior.copy(), where=of_v[:, None] > 0)
-        A = (weights[1] * f + weights[0] * prior) / (weights[1] + weights[0])
+        prior = unigrams / unigrams.sum()
+        start = np.append(prior[:-1] / prior[:-1].sum(), 0.0)  # no sentence ends before it began
+        lean = np.where(of_v > 0, weights[0] / (weights[0] + weights[1]), 1.0)[:, None]
+        A = (1 - lean) / np.maximum(of_v, 1)[:, None] * bigrams
+        A += lean * prior
+        A[-1] += lean[-1] * (start - prior)
         if order == 1:
             keys, pairs, w, counts = (array[:0] for array in (keys, pairs, w, counts))
         rest = np.where(totals > 0, 1 - weights[2], 1.0)

@@ -143,8 +143,11 @@ def test_sentences_of_the_training_corpus_are_noticed(folder):
 
 
 def test_short_sentences_prove_nothing():
-    seen = marks([["a", "b", "c", "d", "e"], ["Thank", "you", "!"]])
-    assert overlap([["Thank", "you", "!"], ["a", "b", "c", "d", "e"], ["a", "b", "c", "d", "f"]], seen) == 1
+    """The training text was *a b c d e* and *Thank you !*; the order of words matters, what stands around does not."""
+    seen = marks([*"abcde", "Thank", "you", "!"], np.arange(8), np.array([5, 3]))
+    assert len(seen) == 1
+    assert overlap([["Thank", "you", "!"], [*"abcde"], [*"abcdf"], [*"abced"], [*"abcdea"], []], seen) == 1
+    assert overlap([], seen) == overlap([["Thank", "you", "!"]], seen) == 0
 
 
 def test_confusions_come_with_an_example(folder):

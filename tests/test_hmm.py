@@ -142,18 +142,18 @@ def test_successive_abstraction_by_hand():
     """Two levels, κ = 1 and 2: the vague one leans on the prior, the precise one on that."""
     vague = Level(np.array([5], np.uint64), Rows(np.array([2]), np.array([0, 1])), np.array([3.0, 1.0]), 1.0)
     precise = Level(np.array([7, 9], np.uint64), Rows(np.array([1, 1]), np.array([1, 0])), np.array([2.0, 8.0]), 2.0)
-    P = np.tile([0.5, 0.5], (3, 1))
-    vague.refine(P, np.array([5, 5, 6], np.uint64))
-    precise.refine(P, np.array([7, 8, 8], np.uint64))
+    P, scale = np.tile([0.5, 0.5], (3, 1)), np.ones(3)
+    vague.refine(P, scale, np.array([5, 5, 6], np.uint64))
+    precise.refine(P, scale, np.array([7, 8, 8], np.uint64))
     first = np.array([(3 + 0.5) / 5, (1 + 0.5) / 5])
-    np.testing.assert_allclose(P, [(np.array([0, 2]) + 2 * first) / 4, first, [0.5, 0.5]], rtol=1e-12)
+    np.testing.assert_allclose(P * scale[:, None], [(np.array([0, 2]) + 2 * first) / 4, first, [0.5, 0.5]], rtol=1e-12)
 
 
 def test_what_a_word_taught_can_be_taken_back():
     level = Level(np.array([5], np.uint64), Rows(np.array([2]), np.array([0, 1])), np.array([3.0, 1.0]), 1.0)
-    P = np.array([[0.5, 0.5]])
-    level.refine(P, np.array([5], np.uint64), np.array([[0.0, 1.0]]))
-    np.testing.assert_allclose(P, [[3.5 / 4, 0.5 / 4]], rtol=1e-12)
+    P, scale = np.array([[0.5, 0.5]]), np.ones(1)
+    level.refine(P, scale, np.array([5], np.uint64), np.array([[0.0, 1.0]]))
+    np.testing.assert_allclose(P * scale[:, None], [[3.5 / 4, 0.5 / 4]], rtol=1e-12)
 
 
 def test_weights_of_witnesses_come_back_from_what_they_pooled():

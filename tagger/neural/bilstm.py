@@ -21,21 +21,11 @@ from tagger.checkpoint import Checkpoint, fingerprint
 from tagger.course import Course, Watch
 from tagger.dominance import Dominance
 from tagger.errors import TrainingError
+from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
 from tagger.lattice import ChainLattice
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
-from tagger.model import (
-    Following,
-    Scorer,
-    Section,
-    Tagger,
-    Terms,
-    Words,
-    check_dev,
-    tag_numbers,
-    tagged,
-    training_sentences,
-)
+from tagger.model import Following, Scorer, Section, Tagger, Terms
 from tagger.neural import need_torch
 from tagger.neural.lookup import Lookup
 from tagger.neural.network import LARGEST, Network, Sizes, restore_weights
@@ -44,7 +34,7 @@ from tagger.neural.story import network_story
 from tagger.neural.vectors import Vectors
 from tagger.overlap import marks
 from tagger.pack import Pack
-from tagger.sentence import Sentence
+from tagger.sentence import Sentence, Words
 from tagger.terms import step_terms
 from tagger.windows import Windows
 
@@ -136,7 +126,6 @@ class BiLSTMTagger(Tagger):
             loss, reason = self.train(learner, course, pulse)
             state = course.state
             self.set_weights(learner.arrays(state.best_weights if dev else learner.judged))
-        self.seen_ = marks(sentence.words for sentence in sentences)
         self.summary_ = {
             "sentences": len(sentences),
             "tokens": len(tags),
@@ -158,6 +147,7 @@ class BiLSTMTagger(Tagger):
         K = len(self.classes_)
         windows = Windows.of([sentence.words for sentence in sentences], 0)
         lengths = np.array([len(sentence) for sentence in sentences])
+        self.seen_ = marks(windows.words, windows.at(0), lengths)
         self.lexicon_ = Lexicon.of(windows.words, windows.at(0), tags, K)
         self.lookup_ = Lookup.of(windows.words, vectors)
         shapes = self.sizes.shapes(len(self.lookup_.words) + 1, len(self.lookup_.alphabet), vectors.size, K)

@@ -1,0 +1,65 @@
+"""What a caller gave to learn from or to be judged by: tagged sentences, and their tags as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, repeat
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from tagger.errors import TrainingError, quote
+from tagger.sentence import NO_TAG, Sentence, Words
+
+TAGS = attrgetter("tags")
+
+
+def words_of(sentence: Sentence | Words) -> Words:
+    if isinstance(sentence, str):
+        raise ValueError(f"a sentence is a list of words, got the string {quote(sentence)}")
+    return sentence.words if isinstance(sentence, Sentence) else sentence
+
+
+def tagged(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence]:
+    """Tagged sentences out of what the caller gave."""
+    if y is None:
+        if not all(map(isinstance, X, repeat(Sentence))) or None in map(TAGS, X):
+            raise ValueError("without y, every item of X must be a Sentence with tags")
+        return list(X)
+    if len(X) != len(y):
+        raise ValueError(f"{len(X)} sentences, but {len(y)} lists of tags")
+    return [Sentence(words_of(words), tags) for words, tags in zip(X, y, strict=True)]
+
+
+def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence]:
+    """The sentences to learn from."""
+    sentences = [sentence for sentence in tagged(X, y) if sentence.words]
+    if not sentences:
+        raise TrainingError("no sentence to learn from: the corpus is empty")
+    return sentences
+
+
+def written_tags(sentences: Sequence[Sentence]) -> tuple[list[str], set[str]]:
+    """All tags, token after token, and the distinct ones."""
+    written = list(chain.from_iterable(map(TAGS, sentences)))
+    distinct = set(written)
+    if NO_TAG in distinct:
+        raise TrainingError("a token has an empty tag")
+    return written, distinct
+
+
+def tag_numbers(sentences: Sequence[Sentence]) -> tuple[list[str], np.ndarray]:
+    """The tag set, and all tags as numbers (N,)."""
+    written, distinct = written_tags(sentences)
+    names = sorted(distinct)
+    numbers = {name: k for k, name in enumerate(names)}
+    return names, np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))
+
+
+def check_dev(classes: list[str], dev: Sequence[Sentence] | None) -> None:
+    """Refuse a dev set of which no tag could ever be guessed."""
+    tags = set(chain.from_iterable(map(TAGS, dev or [])))
+    if tags and tags.isdisjoint(classes):
+        few = ", ".join(sorted(tags)[:5])
+        raise TrainingError(f"the dev set has another tag set: none of its tags ({few}, …) is in the corpus")
