@@ -1,7 +1,13 @@
 """What tests of several files share."""
 
+import signal
+
 import pytest
 from browser import chromium, installed
+
+# Tests send signals to programs they start, which would inherit that a shell or nohup let them be ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
