@@ -127,3 +127,19 @@ def test_every_command_is_listed():
     from tagger.cli import COMMANDS
 
     assert all(f"| `tagger {name} " in TEXT for name in COMMANDS)
+
+
+def anchors(page):
+    """The names that a page's headings have in links."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.+)$", text, re.M)}
+
+
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("d*/*.md"))], ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+        if not link.startswith("http"):
+            path, _, anchor = link.partition("#")
+            target = page.parent / path if path else page
+            assert target.exists(), link
+            assert not anchor or anchor in anchors(target), link
