@@ -135,7 +135,10 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.+)$", text, re.M)}
 
 
-@pytest.mark.parametrize("page", [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("d*/*.md"))], ids=lambda page: page.name)
+PAGES = [path for pattern in ("*.md", "data/*.md", "docs/*.md") for path in sorted(ROOT.glob(pattern))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_between_pages_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
         if not link.startswith("http"):
