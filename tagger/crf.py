@@ -167,9 +167,10 @@ class CRFTagger(Tagger):
         }
 
     def memory_need(self, corpus: Corpus, layout: Layout) -> float:
-        """Bytes: the large things that are there at once. docs/training.md compares it with what was measured."""
+        """Bytes: the large things that are there at once, and a fifth more for what comes and goes. docs/training.md
+        compares it with what was measured."""
         N, V, K, columns = len(corpus.tags), len(corpus.windows.words), corpus.K, corpus.parts.columns
-        return (
+        return 1.2 * (
             N * (8 * columns + 700)  # residuals twice; tokens and their cells
             + 8 * columns * V * len(self.features_.offsets)  # tables of words, and their gradients
             + 8 * columns * PACK_TOKENS * (self.threads or available_cores())
