@@ -20,6 +20,7 @@ from tagger.corpus import FORMATS, SUFFIXES_TO_WRITE, format_of, read_sentences,
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError
 from tagger.files import Lines, open_output
+from tagger.sentence import Sentence
 
 
 @click.command(
@@ -27,6 +28,7 @@ from tagger.files import Lines, open_output
     epilog=examples(
         "tagger convert corpus.conllu corpus.txt --column xpos",
         "tagger convert corpus.txt.gz - --output-format jsonl | head",
+        "tagger convert tagged.txt - --strip-tags | tagger tag",
         "tagger convert penn.conllu both.conllu --column xpos --map penn-upos.tsv --to-column upos",
     ),
 )
@@ -37,7 +39,10 @@ from tagger.files import Lines, open_output
     "--output-format", type=click.Choice(list(FORMATS)), help="How to write.  [default: as OUT's suffix says]"
 )
 @click.option("--to-column", type=click.Choice(list(COLUMNS)), help="Of CoNLL-U, to write.  [default: as --column]")
-@click.option("--untagged", is_flag=True, help="IN has words only; it is plain lines unless its suffix says otherwise.")
+@click.option(
+    "--untagged", is_flag=True, help="IN is text without tags: plain lines, unless its suffix says otherwise."
+)
+@click.option("--strip-tags", is_flag=True, help="Write the words alone, without their tags.")
 @map_option
 @quiet_option
 def command(
@@ -49,6 +54,7 @@ def command(
     output_format: str | None,
     to_column: str | None,
     untagged: bool,
+    strip_tags: bool,
     map_path: str | None,
     quiet: bool,
 ) -> None:
@@ -69,7 +75,7 @@ def command(
             tokens += len(sentence)
             mapped = tag_map.sentence(sentence) if tag_map else sentence
             try:
-                stream.write(render(mapped, write_as, to_column or column))
+                stream.write(render(Sentence(mapped.words) if strip_tags else mapped, write_as, to_column or column))
             except CorpusError as error:
                 place = f"{lines.name}: sentence {sentences:,} (up to line {lines.number:,})"
                 fault = CorpusError(f"{place}: {error}")

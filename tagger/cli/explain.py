@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import click
 
+from tagger.cli.hints import Hint, untagged
 from tagger.cli.options import (
     PATH,
     check_output,
@@ -71,6 +72,7 @@ def command(
         say(model.caveat, quiet)
     lines = Lines(file, encoding)
     sentences = read_sentences(lines, input_format or format_of(file), tagged=False, column=model.column_)
+    sentences = Hint(untagged(model.classes_), quiet=quiet).sentences(sentences)
     with open_output(output) as stream:
         if as_page:
             explained = explain(model, [sentence for sentence in sentences if len(sentence)])
