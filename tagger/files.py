@@ -32,6 +32,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
+from tagger.disguise import disguise
 from tagger.errors import CorpusError, FileError
 
 ATTEMPTS = 100  # to name a file while others write the same one
@@ -169,6 +170,8 @@ class Lines:
                 first = True
                 while True:
                     block = stream.read1(BLOCK)
+                    if first and (what := disguise(block, self.encoding)):
+                        raise FileError(f"{self.name}: {what}")
                     text = self._decode(block, not block)
                     yield text.removeprefix("\ufeff") if first else text
                     first = first and not text
@@ -209,7 +212,7 @@ def decoder(encoding: str) -> Callable[[bytes, bool], str]:
         decode = codecs.getincrementaldecoder(encoding)("surrogateescape").decode
         decode(b"", True)  # refuses those that know no surrogates
     except (LookupError, UnicodeError):
-        raise FileError(f"unknown encoding {encoding!r}: expected a name such as utf-8 or gbk") from None
+        raise FileError(f"unknown encoding {encoding!r}: expected a name such as utf-8, utf-16, cp1252, latin-1 or gbk") from None
     return decode
 
 
