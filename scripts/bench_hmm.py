@@ -28,7 +28,7 @@ def one_corpus(corpus: Path, rounds: int, copies: int) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         words, models = Path(folder, "words.txt"), {name: Path(folder, name) for name in NAMES}
         outputs = {name: Path(folder, f"{name}.txt") for name in NAMES}
-        gold = [[token.rsplit("/", 1) for token in line.split()] for line in dev.read_text("utf-8").splitlines()]
+        gold = [[token.rsplit("/", 1) for token in line.split(" ")] for line in lines_of(dev)]
         words.write_text("".join(" ".join(w for w, _ in line) + "\n" for line in gold) * copies, "utf-8")
         learn = {"tnt": [HERE / "rival_tnt.py", "train", train, models["tnt"]], "tagger": [__file__, train]}
         tag = {
@@ -49,8 +49,12 @@ def one_corpus(corpus: Path, rounds: int, copies: int) -> dict:
     return found
 
 
+def lines_of(path: Path) -> list[str]:
+    return [line for line in path.read_text("utf-8").split("\n") if line]
+
+
 def tokens_in(path: Path) -> int:
-    return len(path.read_text("utf-8").split())
+    return sum(len(line.split(" ")) for line in lines_of(path))
 
 
 def accuracy(gold: list, output: Path) -> float:
@@ -58,7 +62,7 @@ def accuracy(gold: list, output: Path) -> float:
     right = total = 0
     with output.open(encoding="utf-8") as lines:
         for line, tokens in zip(lines, gold, strict=False):
-            guesses = [token.rsplit("/", 1)[1] for token in line.split()]
+            guesses = [token.rsplit("/", 1)[1] for token in line.rstrip("\n").split(" ")]
             right += sum(guess == tag for guess, (_, tag) in zip(guesses, tokens, strict=True))
             total += len(tokens)
     return right / total

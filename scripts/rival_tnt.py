@@ -16,8 +16,8 @@ from nltk.tag.tnt import TnT
 
 
 def train(corpus: str, model: str) -> None:
-    with Path(corpus).open(encoding="utf-8") as lines:
-        sentences = [[tuple(token.rsplit("/", 1)) for token in line.split()] for line in lines if line.strip()]
+    lines = [line for line in Path(corpus).read_text("utf-8").split("\n") if line]
+    sentences = [[tuple(token.rsplit("/", 1)) for token in line.split(" ")] for line in lines]
     tagger = TnT()
     begin = time.perf_counter()
     tagger.train(sentences)
@@ -31,7 +31,7 @@ def tag(model: str, text: str, output: str) -> None:
         tagger = pickle.load(stream)
     with Path(text).open(encoding="utf-8") as lines, Path(output).open("w", encoding="utf-8") as out:
         for line in lines:
-            out.write(" ".join(f"{word}/{tag}" for word, tag in tagger.tag(line.split())) + "\n")
+            out.write(" ".join(f"{word}/{tag}" for word, tag in tagger.tag(line.rstrip("\n").split(" "))) + "\n")
 
 
 if __name__ == "__main__":

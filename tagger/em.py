@@ -24,7 +24,7 @@ import numpy as np
 
 from tagger.neighbours import Neighbours
 from tagger.pack import Pack, batches
-from tagger.rows import DENSE, ranges, tally
+from tagger.rows import ranges, summed
 from tagger.sentence import Words
 from tagger.trellis import Step, Trellis
 from tagger.trigram import TrigramLattice, forward_backward
@@ -64,9 +64,7 @@ class Teacher:
         known = candidates(self.strings)
         self.numbers, self.candidates, self.places = known["words"], known["candidates"], known["places"]
         self.counted = np.exp(known["scores"])  # (V, K) P(x | v) as the first model has it
-        self.apart = (
-            text.allowed is None
-        )  # whether frequent words are a group of their own, about which nothing is learned
+        self.apart = text.allowed is None  # frequent words are a group of their own, about which nothing is learned
         self.group = words.frequent(self.numbers) & self.apart  # (V,)
         lexicon = words.lexicon
         self.n = np.bincount(lexicon.rows.tags, weights=lexicon.counts, minlength=neighbours.K)  # (K,)
@@ -172,7 +170,5 @@ def observe(trellis: Trellis, lines: np.ndarray, weight: float, neighbours: Neig
 def add_up(parts: list[tuple[np.ndarray, np.ndarray]], cells: int) -> tuple[np.ndarray, np.ndarray]:
     """The distinct keys, ascending, and the sum of the numbers of each."""
     keys, numbers = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    distinct, _ = tally(keys, cells)
-    if cells <= DENSE:
-        return distinct, np.bincount(keys, weights=numbers, minlength=cells)[distinct]
-    return distinct, np.bincount(np.searchsorted(distinct, keys), weights=numbers, minlength=len(distinct))
+    there = numbers > 0
+    return summed(keys[there], numbers[there], cells)[:2]

@@ -11,8 +11,9 @@ What the witnesses say is pooled: their logarithms are added up, each with a wei
 
     P(tag) ∝ P_0(tag)^{a_0} · Π_i (P_i(tag) / P_0(tag))^{a_i}
 
-A rare word counts once, shared among its tags: new words arrive as types, not as tokens. Every κ and every weight
-maximises the likelihood of rare words when each is judged by all others (leave one word out); nothing is tuned by hand.
+A rare word counts once, shared among its tags: new words arrive as types, not as tokens. Every κ makes the words it is
+counted from most likely when each is judged by all others (leave one word out), and the weights make the rarest words
+most likely (`pooling`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.archive import LEAST, Archive, Arrays, narrow
+from tagger.archive import LEAST, MOST, Archive, Arrays, narrow
 from tagger.leaning import best_kappa, leaning
 from tagger.letters import NONE, Letters, joined
 from tagger.pooling import pool_weights, pooled
@@ -82,6 +83,7 @@ class Level:
             counts = np.maximum(counts - own.ravel()[cells], 0.0)
         P.ravel()[cells] += counts / (scale * self.kappa)[owners]
         scale *= self.kappa / (np.bincount(owners, weights=counts, minlength=len(P)) + self.kappa)
+        np.maximum(scale, LEAST, out=scale)
 
 
 class Guesser:
@@ -172,10 +174,10 @@ class Guesser:
         suffix_length = int(levels[1])
         fits = fits and [len(keys) for keys in testimony(Letters([]), suffix_length).values()] == levels.tolist()
         archive.check(fits, "the levels of its guesser do not fit each other")
-        positive = all(bool((numbers > LEAST).all()) for numbers in (counts, kappas, prior))
-        archive.check(
-            positive and bool((np.abs(weights) < 1000).all()), "the counts of its guesser are not all positive"
-        )
+        positive = bool((counts > LEAST).all()) and bool((prior > LEAST).all())
+        archive.check(positive and bool((counts < MOST).all()), "the counts of its guesser are not all positive")
+        sane = bool((np.abs(np.log(np.maximum(kappas, LEAST))) < 10).all()) and bool((np.abs(weights) < 1000).all())
+        archive.check(sane, "the weights of its guesser are out of all bounds")
         return cls(prior, split(keys, sizes.astype(np.int64), rows, counts, kappas, levels), weights)
 
 

@@ -32,7 +32,7 @@ from tagger.sentence import Sentence, Words
 from tagger.transitions import Steps, Transitions
 from tagger.trigram import TrigramLattice, best_tags
 from tagger.windows import Windows
-from tagger.wordmodel import Entries, WordModel, read_allowed
+from tagger.wordmodel import Entries, WordModel, check_choices, read_allowed
 
 CANDIDATES, SLIGHT = 10, 3e-3  # tags considered for a word, unless so many times less likely than its best
 
@@ -145,15 +145,18 @@ class HMMTagger(Tagger):
         owner = np.repeat(np.arange(len(lengths)), lengths)
         begins = np.cumsum(lengths) - lengths
         allowed = {}
-        for i in np.unique(owner[choices.tokens]).tolist():
+        for i in sorted(set(owner[choices.tokens].tolist())):
             allowed[i] = np.zeros((int(lengths[i]), len(numbers)), bool)
             for t, tag in enumerate(sentences[i].tags or ()):
                 if tag in numbers:
                     allowed[i][t, numbers[tag]] = True
-        for token, row in zip(choices.tokens.tolist(), choices.allowed, strict=True):
-            i = int(owner[token])
-            allowed[i][token - begins[i]] = row
-        return [Text("partly tagged text", self.marked([sentences[i].words for i in allowed]), list(allowed.values()))]
+        marked = dict(zip(allowed, self.marked([sentences[i].words for i in allowed]), strict=True))
+        of = owner[choices.tokens]
+        places = list(zip(of.tolist(), (choices.tokens - begins[of]).tolist(), strict=True))
+        for (i, t), row in zip(places, choices.allowed, strict=True):
+            allowed[i][t] = row
+        check_choices(self.words_, [marked[i][t] for i, t in places], choices.allowed, self.classes_)
+        return [Text("partly tagged text", list(marked.values()), list(allowed.values()))]
 
     def raw_text(self, unlabeled: Sequence[Any]) -> list[Text]:
         """Untagged sentences, which together weigh no more than the tagged ones."""

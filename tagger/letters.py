@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-Q = np.uint64(0xD1342543DE82EF95)
+from tagger.pieces import powers
+
+Q = 0xD1342543DE82EF95
 UPPER, LOWER, DIGIT, OTHER = range(4)
 NONE = np.uint64(0)  # the key of what a word does not have
 INITIAL = "\n\r"  # marks of words that are capitalised at the start of a sentence: known in lower case, and not
@@ -90,7 +92,8 @@ class Letters:
         """The hash of the counted letters of each word."""
         place = np.cumsum(counted)
         before = np.append(0, place)[np.repeat(self.starts, self.lengths)]
-        terms = np.where(counted, (letters + np.uint64(1)) * powers(place - 1 - before), np.uint64(0))
+        factors = powers(Q, int(self.lengths.max(initial=0)) + 1)
+        terms = np.where(counted, (letters + np.uint64(1)) * factors[place - 1 - before], np.uint64(0))
         sums = np.append(NONE, np.cumsum(terms, dtype=np.uint64))
         return np.asarray(sums[self.ends] - sums[self.starts])
 
@@ -104,11 +107,11 @@ class Letters:
 
     def pieces(self, longest: int, place: Callable[[int], np.ndarray]) -> list[np.ndarray]:
         """The pieces of 1, 2, … letters, where `place` tells the position of the n-th letter of each."""
-        key = np.zeros(len(self.lengths), np.uint64)
+        key, factors = np.zeros(len(self.lengths), np.uint64), powers(Q, longest)
         found = []
         for n in range(1, longest + 1):
             there = self.lengths >= n
-            key[there] += (self.low[place(n)[there]] + np.uint64(1)) * powers(np.array(n - 1))
+            key[there] += (self.low[place(n)[there]] + np.uint64(1)) * factors[n - 1]
             found.append(np.where(there, key, NONE))
         return found
 
@@ -117,13 +120,6 @@ def kind(letter: str) -> int:
     return UPPER if letter.isupper() else LOWER if letter.islower() else DIGIT if letter.isdigit() else OTHER
 
 
-def powers(exponents: np.ndarray) -> np.ndarray:
-    """Q to each of the powers, modulo 2^64."""
-    factors = np.full(int(exponents.max(initial=0)) + 1, Q)
-    factors[0] = 1
-    return np.asarray(np.multiply.accumulate(factors)[exponents])
-
-
 def joined(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
     """A key for each pair of keys; NONE where the first is."""
-    return np.where(keys == NONE, NONE, (keys ^ (others * np.uint64(0x9E3779B97F4A7C15))) * Q)
+    return np.where(keys == NONE, NONE, (keys ^ (others * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(Q))

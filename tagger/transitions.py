@@ -92,7 +92,7 @@ class Transitions:
         width = steps.K + 1
         keys, counts = tally(steps.pairs * width + steps.w, width**3)
         pairs, v, w = keys // width, keys // width % width, keys % width
-        totals = np.bincount(pairs, weights=counts, minlength=width**2)
+        totals = np.bincount(pairs, weights=counts, minlength=width**2).astype(float)  # of no pairs NumPy's are whole
         of_v = bigrams.sum(axis=1)
         weights = votes(counts, totals[pairs], bigrams[v, w], of_v[v], unigrams[w], unigrams.sum(), order)
         prior = unigrams / unigrams.sum()

@@ -87,7 +87,11 @@ class WordModel:
         suffix_length: int,
         allowed: Entries,
     ) -> WordModel:
-        """`words` are the lexicon's; `elsewhere` tells which were seen inside of sentences, not at their start only."""
+        """`words` are the lexicon's; `elsewhere` tells which were seen inside of sentences, not at their start only.
+
+        The others teach the guesser under the mark of first words. When they come back they are known, and asked about
+        without it: what is said then differs a little from what was judged here.
+        """
         K, owners, counts = len(prior), lexicon.rows.owners, lexicon.counts.astype(float)
         total = np.bincount(owners, weights=counts, minlength=len(lexicon.words))
         rare = total <= max(rare_count, total.min())
@@ -181,6 +185,18 @@ def read_allowed(lexicon: Mapping[str, Sequence[str]], classes: list[str]) -> En
     K = len(classes)
     cells = [i * K + k for i, tags in enumerate(lexicon.values()) for k in sorted({numbers[tag] for tag in tags})]
     return Entries.of(list(lexicon), np.array(cells, np.int64), np.ones(len(cells)), K)
+
+
+def check_choices(model: WordModel, words: Sequence[str], allowed: np.ndarray, classes: list[str]) -> None:
+    """Refuse a word of the text whose tags, in a row of `allowed` (words, K), a user's lexicon all forbids."""
+    known = plain(words, model.allowed.words)
+    said = np.flatnonzero(model.allowed.words.find(known) >= 0).tolist()
+    distinct = list(dict.fromkeys(words[i] for i in said))
+    possible = dict(zip(distinct, ~np.isneginf(model(distinct)[0]), strict=True))
+    for i in said:
+        if not (possible[words[i]] & allowed[i]).any():
+            choice, others = ("|".join(np.array(classes)[row]) for row in (allowed[i], possible[words[i]]))
+            raise TrainingError(f"the corpus leaves {quote(known[i])} the choice {choice}, the lexicon only {others}")
 
 
 def plain(words: Sequence[str], table: StringTable) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagger.corpus import FORMATS, LOOK_AHEAD, read_corpus, read_sentences, recognise, write_corpus
+from tagger.corpus import FORMATS, LOOK_AHEAD, read_corpus, read_sentences, recognise, slash, write_corpus
 from tagger.errors import CorpusError, FileError
 from tagger.files import Lines
 from tagger.sentence import Sentence
@@ -462,6 +462,24 @@ def test_bad_bytes_are_refused_with_their_place(file, format):
     with pytest.raises(CorpusError) as caught:
         read_corpus(path, format)
     assert str(caught.value).startswith(f"{path}:2: byte 0xFF after 0 characters")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_file_is_closed_where_an_error_ends_the_reading(file, format):
+    """The error keeps frames alive that know the file: it must not be left to them to close it."""
+    path = file(b"fine/A\n\xff/B\n")
+    source = Lines(path)
+    with pytest.raises(CorpusError):
+        list(read_sentences(source, format))
+    assert source._stream.closed
+
+
+def test_tokens_that_come_back_are_remembered_up_to_a_bound(file, monkeypatch):
+    monkeypatch.setattr(slash, "REMEMBERED", 2)
+    path = file("a/X b/Y c/Z a/X\nd/X b/Y\n")
+    assert [s.tags for s in read_corpus(path)] == [("X", "Y", "Z", "X"), ("X", "Y")]
+    split = slash.Split(Lines(path))
+    assert [split[token] for token in ("a/X", "b/Y", "c/Z", "a/X")][-1] == ("a", "X") and len(split) <= 2
 
 
 def test_missing_damaged_and_odd_files_are_file_errors(file, tmp_path):

@@ -13,12 +13,14 @@ import pytest
 
 from tagger import CRFTagger, HMMTagger, Sentence, load_model, save_model
 from tagger.neural.bilstm import BiLSTMTagger
+from tagger.overlap import overlap
 from tagger.store import FORMAT, KINDS, load_classes, save_classes
 
 EXAMPLES = Path(__file__).parent / "models"
 CORPUS = [
     Sentence(["the", "dog", "barks", "."], ["D", "N", "V", "."]),
     Sentence(["a", "cat", "naps", "."], ["D", "N", "V", "."]),
+    Sentence(["the", "cat", "naps", "today", "."], ["D", "N", "V", "A", "."]),
 ]
 TEXT = [["the", "cat", "barks", "."], ["a", "dog", "naps"]]
 TAGS = [["D", "N", "V", "."], ["D", "N", "V"]]
@@ -48,6 +50,7 @@ def test_models_of_every_format_are_read(format, kind):
     model = load_model(EXAMPLES / f"format-{format}-{kind}.npz")
     assert model.kind == kind and model.predict(TEXT) == TAGS
     assert model.lexicon_.known(["dog", "dogs"]).tolist() == [True, False]
+    assert overlap([sentence.words for sentence in CORPUS], model.seen_) == 1  # only one is long enough to tell
 
 
 @pytest.mark.parametrize("format", range(1, FORMAT + 1))

@@ -2,13 +2,15 @@
 
 from collections import Counter
 from itertools import product
+from math import log
 
 import numpy as np
 import pytest
 
-from tagger import HMMTagger, Sentence
-from tagger.guesser import Level
-from tagger.leaning import best_kappa, leaning
+from tagger import HMMTagger, Sentence, load_model, save_model
+from tagger.errors import TrainingError
+from tagger.guesser import Guesser, Level, learn_witness
+from tagger.leaning import GRID, best_kappa, leaning
 from tagger.letters import Letters
 from tagger.pooling import pool_weights, pooled
 from tagger.rows import Rows
@@ -138,6 +140,101 @@ def test_leaving_one_out_picks_the_likeliest_kappa():
     np.testing.assert_allclose(p, [(10 + small * 0.5) / (10 + small), small * 0.5 / (10 + small)])
 
 
+def likeliest(terms):
+    """The κ of the grid that maximises Σ weight · log((of_tag + κ · guess) / (of_all + κ)), in plain Python."""
+    return max(GRID, key=lambda k: sum(w * log((max(a, 0) + k * g) / (max(b, 0) + k)) for w, a, b, g in terms))
+
+
+def test_every_kappa_of_a_witness_judges_each_word_by_the_others():
+    """Six words with keys of two precisions; what a word has counted itself is taken away by hand."""
+    vague, precise = [1, 1, 1, 1, 2, 2], [3, 3, 4, 4, 5, 0]  # 0: nothing to say
+    entries = [(0, 0, 1.0), (1, 0, 0.5), (1, 1, 0.5), (2, 1, 1.0), (3, 1, 1.0), (4, 0, 1.0), (5, 2, 1.0)]
+    prior = [0.5, 0.3, 0.2]
+    guess = {(word, tag): prior[tag] for word, tag, _ in entries}
+    expected = []
+    for keys in (vague, precise):
+        terms = {}
+        for word, tag, share in entries:
+            alike = [(w, t, n) for w, t, n in entries if keys[w] == keys[word] != 0 and w != word]
+            here = sum(n for _, t, n in alike if t == tag), sum(n for *_, n in alike)
+            if keys[word]:
+                terms[word, tag] = share, *here, guess[word, tag]
+        expected.append(k := likeliest(terms.values()))
+        guess |= {at: (a + k * g) / (b + k) for at, (_, a, b, g) in terms.items()}
+    words, tags, shares = (np.array(column) for column in zip(*entries, strict=True))
+    said = [np.array(keys, np.uint64) for keys in (vague, precise)]
+    levels = learn_witness(said, words, tags, shares, np.array(prior))
+    assert [level.kappa for level in levels] == pytest.approx(expected)
+
+
+def test_what_is_estimated_leaves_each_token_out():
+    """λ, κ and κ' of a small text, against counting in plain Python."""
+    random = np.random.default_rng(4)
+    text = [tuple(" ".join(random.choice([*some], 6)) for some in ("aaabbcdefgh", "XXY")) for _ in range(40)]
+    text += [(f"w{i} a w{i} b", "X Y Y X" if i % 3 else "X Y X X") for i in range(12)]
+    model = fitted(text, rare_count=3)
+    steps = [[("#", "#"), *zip(words.split(), tags.split(), strict=True), ("#", "#")] for words, tags in text]
+    tokens = [(u, x, v, w) for line in steps for (_, u), (x, v), (_, w) in zip(line, line[1:], line[2:], strict=False)]
+    frequent = {x for x, n in Counter(x for _, x, *_ in tokens).items() if n > 3}
+    scores = {x: np.exp(model.word_scores([x])[0]) for x in frequent}
+    of_tag = Counter(v for _, _, v, _ in tokens)
+    others = {v: (sum(x not in frequent for _, x, t, _ in tokens if t == v) + 0.5) / (of_tag[v] + 1) for v in of_tag}
+    pairs = Counter((u, v) for u, _, v, _ in tokens)
+    triples = Counter((u, v, x if x in frequent else None) for u, x, v, _ in tokens)
+    number = {name: k for k, name in enumerate([*model.classes_, "#"])}
+    P = {(v, x): scores[x][number[v]] if x else others[v] for _, v, x in triples}
+    arriving = [(n, n - 1, pairs[u, v] - 1, P[v, x]) for (u, v, x), n in triples.items()]
+    assert model.neighbours_.kappas[0] == pytest.approx(likeliest(arriving))
+    onward, leaving = Counter((v, x, w) for _, x, v, w in tokens), Counter((v, x) for _, x, v, _ in tokens)
+    follows = model.transitions_.probabilities(*np.divmod(np.arange(27), 3)).reshape(3, 3, 3)
+    chances = {(u, v, w): follows[number[u], number[v], number[w]] for u, _, v, w in tokens}
+    going = [(1, onward[v, x, w] - 1, leaving[v, x] - 1, chances[u, v, w]) for u, x, v, w in tokens if x in frequent]
+    assert model.neighbours_.kappas[1] == pytest.approx(likeliest(going))
+    rare = [x for x in leaving if x[1] not in frequent]
+    guess = {x: model.words_.guesser([x], own)[0] for x, own in owns(rare, leaving, model.classes_).items()}
+    total = Counter(x for _, x, *_ in tokens)
+    terms = [(leaving[v, x], leaving[v, x] - 1, total[x] - 1, guess[x][number[v]]) for v, x in rare]
+    assert model.words_.strength == pytest.approx(likeliest(terms))
+
+
+def owns(cells, counts, classes):
+    """For each word the share of each tag in its tokens, as a row."""
+    rows = {x: np.array([[counts[v, x] for v in classes]], float) for _, x in cells}
+    return {x: row / row.sum() for x, row in rows.items()}
+
+
+def test_a_tag_that_nothing_follows_leans_on_all_tags():
+    """With open tags, Z is followed by nothing known: its row is that of all tags, and sums to one."""
+    text = [("a b", "X Y"), ("b a", "Y X"), ("z q", "Z ?"), ("q z q", "? Z ?")]
+    model = fitted(text, partial=True, em_iterations=0)
+    z = model.classes_.index("Z")
+    np.testing.assert_allclose(model.A_.sum(axis=1) + model.end_, 1.0, atol=1e-12)
+    tags = Counter(tag for _, tags in text for tag in [*tags.split(), "#"] if tag != "?")
+    want = [tags[name] / tags.total() for name in model.classes_]
+    np.testing.assert_allclose(model.A_[z], want, rtol=1e-12)
+
+
+def test_a_text_whose_trigrams_are_all_open_gives_a_model_that_loads(tmp_path):
+    model = fitted([("the dog", "? N"), ("a b", "? V")] * 3, partial=True)
+    save_model(model, tmp_path / "model.npz")
+    assert load_model(tmp_path / "model.npz").predict([["the", "dog"]]) == model.predict([["the", "dog"]])
+
+
+def test_a_lexicon_and_a_choice_that_exclude_each_other_are_refused():
+    text = [Sentence(["a", "zig", "b"], ["X", "X|Y", "Y"]), Sentence(["zag"], ["Z"])]
+    with pytest.raises(TrainingError, match=r"leaves 'zig' the choice X\|Y, the lexicon only Z"):
+        HMMTagger(partial=True).fit(text, lexicon={"zig": ["Z"]})
+    assert HMMTagger(partial=True).fit(text, lexicon={"zig": ["Z", "Y"]}).predict([["a", "zig", "b"]])[0][1] in "YZ"
+
+
+def test_raw_text_weighs_no_more_than_tagged_text():
+    model = fitted()
+    tokens = sum(len(words.split()) for words, _ in TEXT)
+    (much,) = model.raw_text([["dogs", "bark"]] * tokens)
+    (little,) = model.raw_text([["dogs"]])
+    assert (much.weight, little.weight) == (0.5, 1.0)
+
+
 def test_successive_abstraction_by_hand():
     """Two levels, κ = 1 and 2: the vague one leans on the prior, the precise one on that."""
     vague = Level(np.array([5], np.uint64), Rows(np.array([2]), np.array([0, 1])), np.array([3.0, 1.0]), 1.0)
@@ -165,6 +262,33 @@ def test_weights_of_witnesses_come_back_from_what_they_pooled():
     np.testing.assert_allclose(P, np.exp(sums) / np.exp(sums).sum(axis=1, keepdims=True), rtol=1e-12)
     np.testing.assert_allclose(log_Z, np.log(np.exp(sums).sum(axis=1)), rtol=1e-12)
     np.testing.assert_allclose(pool_weights(opinions, P), weights, atol=1e-3)
+
+
+def test_weights_of_few_words_stay_near_the_usual_ones():
+    """No step away from the weights found raises likelihood less penalty."""
+    random = np.random.default_rng(1)
+    opinions, gold = random.normal(size=(6, 3, 4)), np.eye(4)[random.integers(4, size=6)]
+
+    def objective(a):
+        return (gold * np.log(pooled(a, opinions)[0])).sum() - ((a - [1.0, 0.5, 0.5]) ** 2).sum() / 2
+
+    found = pool_weights(opinions, gold)
+    slopes = [objective(found + step) - objective(found - step) for step in 1e-4 * np.eye(3)]
+    np.testing.assert_allclose(slopes, 0.0, atol=1e-6)
+
+
+def test_the_weights_are_judged_by_the_rarest_words():
+    """Endings tell the tags of words seen once; words seen twice have endings that lie, and do not count."""
+
+    def learned(often):
+        once = [f"{stem}{end}" for stem in ("wo", "fi", "ka", "lu", "me", "ta") for end in ("ing", "ed")]
+        twice = [f"{stem}{end}" for stem in ("po", "ri", "sa", "nu", "ge", "va") for end in ("ing", "ed")]
+        words, tags = [*once, *twice], [0, 1] * 6 + [1, 0] * 6
+        counts = np.array([1.0] * 12 + [often] * 12)
+        rows = Rows(np.ones(24, np.int64), np.array(tags))
+        return Guesser.learn(words, np.ones(24, bool), rows, counts, 2, 3)[0].weights
+
+    assert not np.allclose(learned(2.0), learned(1.0))
 
 
 def pieces(word):
@@ -202,7 +326,7 @@ def test_interpolation_by_hand():
 
     Left out once: ##X has f3 1/1, f2 1/1, f1 2/6; #XY 1/1, 1/2, 1/6; the others 0, and XYX f1 2/6, XY# and YX# 1/6.
     A tie goes to the simpler one: ##X votes twice for f2, #XY twice for f3, the three others for f1. With the
-    vote that everybody has: λ = 4/8, 3/8, ... of 3 + 1, 2 + 1, 2 + 1.
+    vote that everybody has: λ = 4/10, 3/10, 3/10.
     """
     X, Y, M = 0, 1, 2
     steps = Steps.of(np.array([X, Y, X, X, Y]), np.array([3, 2]), 2)

@@ -347,7 +347,7 @@ def test_scores_of_another_width_are_brought_to_ours(tmp_path):
         assert load_model(path).predict(CORPUS) == tags
 
 
-@pytest.mark.parametrize("name", ["guesser.prior", "prior", "raw.scale", "lambda"])
+@pytest.mark.parametrize("name", ["guesser.prior", "guesser.counts", "prior", "raw.scale", "lambda"])
 def test_frequencies_that_vanish_when_multiplied_are_refused(tmp_path, name):
     path = tmp_path / "model.npz"
     save_model(HMMTagger().fit(CORPUS), path)
@@ -355,3 +355,25 @@ def test_frequencies_that_vanish_when_multiplied_are_refused(tmp_path, name):
         forged = np.full_like(found[name], 5e-324)
     rewrite(path, **{name: forged})
     refused(path, "not all positive")
+
+
+@pytest.mark.parametrize("value", [2e-100, 1e-60, 1e-5, 1e5, 1e300])
+def test_a_guesser_that_leans_out_of_all_bounds_is_refused(tmp_path, value):
+    path = tmp_path / "model.npz"
+    save_model(HMMTagger().fit(CORPUS), path)
+    with np.load(path) as found:
+        forged = np.full_like(found["guesser.kappas"], value)
+    rewrite(path, **{"guesser.kappas": forged})
+    refused(path, "out of all bounds")
+
+
+def test_a_guesser_of_the_largest_counts_still_guesses(tmp_path):
+    """Of a long word twenty endings are known, each of which leaves the vaguer one a share of 1e-16."""
+    path, long = tmp_path / "model.npz", "bark" * 7
+    save_model(HMMTagger(suffix_length=20).fit([*CORPUS, Sentence([long], CORPUS[0].tags[:1])]), path)
+    with np.load(path) as found:
+        counts, kappas = np.full_like(found["guesser.counts"], 1e12), np.full_like(found["guesser.kappas"], 1e-4)
+    rewrite(path, **{"guesser.counts": counts, "guesser.kappas": kappas})
+    model = load_model(path)
+    (P,) = model.predict_marginals([["dogs", long, "re" + long]])
+    np.testing.assert_allclose(np.sum(P, axis=1), 1.0, atol=1e-6)

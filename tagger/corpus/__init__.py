@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -51,12 +52,14 @@ def read_corpus(
 def read_sentences(
     source: Lines, format: str | None, tagged: bool | None = True, column: str = "upos"
 ) -> Iterator[Sentence]:
-    """Sentences as their lines arrive."""
-    name = format or recognise(source.head(LOOK_AHEAD))
-    module = named(name, column)
-    if source.skipped is not None:
-        return skipping(source, source.skipped, module, tagged, column)
-    return iter(module.read(source, tagged, column))
+    """Sentences as their lines arrive. The input is closed at its end, and where an error ends the reading."""
+    with closing(source):
+        name = format or recognise(source.head(LOOK_AHEAD))
+        module = named(name, column)
+        if source.skipped is not None:
+            yield from skipping(source, source.skipped, module, tagged, column)
+        else:
+            yield from module.read(source, tagged, column)
 
 
 def skipping(
