@@ -13,10 +13,11 @@ from tagger.cli.options import (
     quiet_option,
     say,
     say_unmapped,
+    say_written,
     skipped,
     tag_map_of,
 )
-from tagger.corpus import FORMATS, SUFFIXES_TO_WRITE, format_of, read_sentences, render
+from tagger.corpus import FORMATS, SUFFIXES_TO_WRITE, format_of, plain_name, read_sentences, render
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError
 from tagger.files import Lines, open_output
@@ -68,6 +69,8 @@ def command(
     lines = Lines(source, encoding, skipped())
     format = input_format or (format_of(source, SUFFIXES_TO_WRITE) if untagged else None)
     write_as = output_format or format_of(target, SUFFIXES_TO_WRITE)
+    if not output_format and (ending := strange_ending(target)):
+        say(f"hint: {ending} tells no format: written as {write_as} (word/TAG); --output-format has others", quiet)
     sentences = tokens = 0
     with open_output(target) as stream:
         for sentence in read_sentences(lines, format, tagged=not untagged, column=column):
@@ -83,5 +86,10 @@ def command(
                     raise fault from None
                 lines.skipped.add(fault)
     say_unmapped(tag_map, quiet)
-    if target != "-":
-        say(f"wrote {target}: {sentences:,} sentences, {tokens:,} tokens, as {write_as}", quiet)
+    say_written(target, f"{sentences:,} sentences, {tokens:,} tokens, as {write_as}", quiet)
+
+
+def strange_ending(path: str) -> str | None:
+    """The suffix of a file, if it is neither that of a format nor of any text."""
+    suffix = plain_name(path).suffix
+    return None if suffix in ("", ".txt", *SUFFIXES_TO_WRITE) else suffix

@@ -14,7 +14,7 @@ from tagger.cli.options import (
     encoding_option,
     examples,
     input_format_option,
-    models_option,
+    model_option,
     output_option,
     quiet_option,
     say,
@@ -36,7 +36,7 @@ from tagger.store import load_model
     ),
 )
 @click.argument("file", type=PATH, default="-")
-@models_option
+@model_option
 @click.option("--reasons", type=click.IntRange(1), default=5, show_default=True, help="How many to show for a token.")
 @click.option("--json", "as_program", is_flag=True, help="For programs: a sentence per line, all reasons.")
 @click.option("--html", "as_page", is_flag=True, help="As a page for a browser, with all reasons.")

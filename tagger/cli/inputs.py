@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +28,7 @@ Source = tuple[Iterator[Any], Any]  # sentences or lines, and what has `waiting`
 def check_inputs(files: tuple[str, ...], tokenize: str | None, quiet: bool) -> None:
     for path in files:
         if path != "-" and not exists(path):
-            raise FileError(f"cannot read {path}: no such file")
+            raise FileError(f"cannot read {path}: {os.strerror(errno.ENOENT)}")
     if "-" in files and sys.stdin is not None and sys.stdin.isatty():
         how = "Type text" if tokenize else "Type a sentence per line, words and marks between spaces"
         say(f"{how}; Ctrl-D ends.", quiet)

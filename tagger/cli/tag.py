@@ -30,6 +30,7 @@ from tagger.cli.options import (
     output_option,
     quiet_option,
     say_unmapped,
+    say_written,
     skipped,
     tag_map_of,
     tokenize_option,
@@ -126,12 +127,15 @@ def command(
     if lines_in and write_as == "slash" and annotator.only_tags and writable(names or model.classes_):
         reader, tagging = PlainLines(), PlainRendering(annotator, left_out is not None)
     todo = chain.from_iterable(named_blocks(Lines(path, encoding, left_out), reader, hint) for path in files)
+    written = 0
     with open_output(output) as stream, progress(files, output, quiet) as advance:
         for text, tokens, faults in in_order(tagging, todo, jobs or available_cores()):
             stream.write(text)
             stream.flush()
             report(faults, left_out)
             advance(tokens)
+            written += tokens
+    say_written(output, f"{written:,} tokens, as {write_as}", quiet)
 
 
 def looks(model: Predictor, keep_tags: bool) -> list[Look]:
