@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `make demo` shows: train both models on the corpora in data/, tag the README's sentences, evaluate.
+# What `make demo` shows: train both models on the corpora in data/, tag the README's sentences, evaluate, say what next.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
@@ -22,3 +22,12 @@ TEXT
 她 在 图书馆 工作 了 三 年 。
 TEXT
 done
+cat <<TEXT
+
+# what next
+. ${VENV:-.venv}/bin/activate                                      # gives this terminal the command tagger
+mkdir ~/tagging && cp -r data ~/tagging && cd ~/tagging   # a folder to work in
+tagger train-crf data/english-train.txt                   # writes model.npz
+echo "It's a start." | tagger tag --tokenize
+README.md, "Ten minutes", goes on from here.
+TEXT

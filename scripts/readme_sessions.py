@@ -23,9 +23,9 @@ def main() -> None:
             for part in re.split(r"^\$ ", session[1], flags=re.M)[1:]:
                 command = part.split("\n", 1)[0]
                 run = ["bash", "-o", "pipefail", "-c", command]
-                done = subprocess.run(
-                    run, cwd=folder, env=os.environ | {"PATH": path}, check=True, capture_output=True, text=True
-                )
+                done = subprocess.run(run, cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True)
+                if done.returncode:
+                    sys.exit(f"{command}\n{done.stderr}")
                 out.append(f"$ {command}\n{done.stdout}")
             return "```console\n" + "".join(out) + "```"
 

@@ -1,5 +1,16 @@
-"""`python -m tagger`."""
+"""The program `tagger`, also as `python -m tagger`: Ctrl-C ends it silently until the command line is loaded."""
 
-from tagger.cli import main
+import signal
+from typing import NoReturn
 
-main()
+
+def main() -> NoReturn:
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from tagger.cli import main
+
+    main()
+
+
+if __name__ == "__main__":
+    main()

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,17 @@ import numpy as np
 from tagger.archive import open_archive, write_archive
 from tagger.errors import ModelError, TrainingError
 from tagger.files import atomic_writer, exists, reason
+
+MOST_ITERATIONS = 1 << 31
+
+
+def is_checkpoint(path: str) -> bool:
+    """A regular file that holds what `Checkpoint.save` writes; not a device, nor a model."""
+    if not Path(path).is_file():
+        return False
+    with suppress(ModelError, FileNotFoundError), open_archive(path) as archive:
+        return archive.left.keys() == {"meta.npy", "weights.npy", "best.npy"}
+    return False
 
 
 def fingerprint(parts: Iterable[object]) -> str:
@@ -48,6 +60,11 @@ class Checkpoint:
     resume: bool = False
     keep: bool = False
 
+    def check_place(self) -> None:
+        """Refuse a place where something else is: it would be written over, and removed in the end."""
+        if exists(self.path) and not is_checkpoint(os.fspath(self.path)):
+            raise TrainingError(f"{os.fspath(self.path)} is no checkpoint: move it away, or name another --checkpoint")
+
     def save(self, state: State, prints: dict[str, str]) -> None:
         meta = {
             "iteration": state.iteration,
@@ -60,6 +77,7 @@ class Checkpoint:
             "weights": state.weights,
             "best": state.best_weights,
         }
+        self.check_place()
         with atomic_writer(self.path) as stream:
             write_archive(stream, arrays, compressed=False)
 
@@ -80,8 +98,9 @@ class Checkpoint:
                 archive.check(len(best) in (0, expected), "its best weights are of another size")
                 accuracy = meta.get("best_accuracy")
                 archive.check(accuracy is None or isinstance(accuracy, float), "its accuracy is no number")
-                iteration, best_iteration = archive.setting("iteration", int), archive.setting("best_iteration", int)
-                return State(iteration, weights, best_iteration, accuracy, best)
+                reached = [archive.setting(name, int) for name in ("iteration", "best_iteration")]
+                archive.check(all(0 <= number < MOST_ITERATIONS for number in reached), "its iterations are no numbers")
+                return State(reached[0], weights, reached[1], accuracy, best)
         except (OSError, ValueError, RecursionError, ModelError) as error:
             raise TrainingError(f"cannot resume from {name}: {reason(error)}") from error
 
@@ -93,4 +112,5 @@ class Checkpoint:
             )
 
     def remove(self) -> None:
+        self.check_place()
         Path(self.path).unlink(missing_ok=True)

@@ -111,5 +111,5 @@ def cut(paths: list[str], size: int) -> np.ndarray:
             low = depth
         else:
             high = depth - 1
-    _, classes = np.unique([path[:low] for path in paths], return_inverse=True)
-    return np.asarray(classes)
+    numbers = {subtree: i for i, subtree in enumerate(sorted({path[:low] for path in paths}))}
+    return np.array([numbers[path[:low]] for path in paths])

@@ -303,19 +303,27 @@ def sync_folder(folder: Path) -> None:
 
 
 class Screen:
-    """A terminal to write to: control characters in the text are written out, line ends and tabs apart."""
+    """A terminal to write to: characters that it would obey are written out, line ends and tabs apart. Those are the
+    controls, and the ones that turn the direction of writing or end a line unseen (U+061C, U+200E, U+2028, …)."""
 
-    CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+    CONTROL = re.compile(
+        rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"
+    )
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
 
     def write(self, text: bytes) -> int:
-        self.stream.write(self.CONTROL.sub(lambda found: b"\\x%02x" % found[0][-1], text))
+        self.stream.write(self.CONTROL.sub(lambda found: written_out(found[0]), text))
         return len(text)
 
     def flush(self) -> None:
         self.stream.flush()
+
+
+def written_out(character: bytes) -> bytes:
+    number = ord(character.decode())
+    return b"\\x%02x" % number if number < 256 else b"\\u%04x" % number
 
 
 def shown(stream: IO[bytes]) -> IO[bytes]:

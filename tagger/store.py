@@ -22,7 +22,7 @@ from tagger.archive import Archive, Arrays, open_archive, write_archive
 from tagger.classes import WordClasses, read_clusters
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import FileError, MissingModelError, ModelError, plainly, quote
-from tagger.files import atomic_writer, open_input
+from tagger.files import BROKEN, atomic_writer, open_input
 from tagger.model import Predictor, Tagger
 from tagger.version import __version__
 
@@ -97,7 +97,7 @@ def load_classes(path: str | os.PathLike[str]) -> WordClasses:
 
 def begins_as_zip(name: str) -> bool:
     """Whatever is wrong with the file, its proper reader will say better."""
-    with contextlib.suppress(OSError, FileError), open_input(name) as stream:
+    with contextlib.suppress(*BROKEN, FileError), open_input(name) as stream:
         return bool(stream.read(2) == b"PK")
     return False
 

@@ -23,9 +23,9 @@ from tagger.spelling import FUNCTIONS, NUMBERED, Words
 SHIPPED = ("default", "comparison")
 MAX_OFFSET = 100
 MAX_CLASSES = 1 << 20
-MOST_TEMPLATES = 2000
+MOST_TEMPLATES, MOST_PARTS = 2000, 3
 CLASS = "class"
-PART = re.compile(r"(?P<name>[a-z]+)(:(?P<low>\d+)(-(?P<high>\d+))?)?(\[(?P<offset>[+-]?\d+)\])?")
+PART = re.compile(r"(?P<name>[a-z]+)(:(?P<low>\d{1,9})(-(?P<high>\d{1,9}))?)?(\[(?P<offset>[+-]?\d{1,9})\])?")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,10 @@ def parse_templates(text: str, name: str = "template") -> list[Template]:
         if not line:
             continue
         try:
-            found.update(dict.fromkeys(expand([parse_part(part.strip()) for part in line.split("&")])))
+            parts = line.split("&")
+            if len(parts) > MOST_PARTS:
+                raise TemplateError(f"expected at most {MOST_PARTS} parts between &, got {len(parts):,}")
+            found.update(dict.fromkeys(expand([parse_part(part.strip()) for part in parts])))
             if len(found) > MOST_TEMPLATES:
                 raise TemplateError(f"expected at most {MOST_TEMPLATES:,} features, ranges written out")
         except TemplateError as error:

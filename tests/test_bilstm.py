@@ -152,6 +152,20 @@ def test_vectors_from_outside_speak_for_words_that_the_corpus_lacks(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "line, complaint",
+    [
+        ("dog 1e9 2", r"v.txt:1: expected 2 numbers below 65,504 after 'dog', got '1e9 2'"),
+        ("dog 1 x", r"expected 2 numbers below 65,504 after 'dog'"),
+        ("dog" + " 1" * 20_000, r"v.txt:1: expected at most 10,000 numbers after a word, got 20,000"),
+    ],
+)
+def test_a_line_that_is_no_vector_is_refused(tmp_path, line, complaint):
+    (tmp_path / "v.txt").write_text(line + "\n")
+    with pytest.raises(TaggerError, match=complaint):
+        read_vectors(tmp_path / "v.txt", {"dog"}, 0)
+
+
+@pytest.mark.parametrize(
     "settings", [{"dropout": 1.0}, {"hidden_size": 0}, {"learning_rate": 0.0}, {"learning_rate": 2.0}, {"epochs": 0}]
 )
 def test_settings_without_sense_are_refused(settings):

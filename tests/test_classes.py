@@ -255,6 +255,18 @@ def test_faults_of_cluster_files_have_a_place(tmp_path, text, complaint):
     assert complaint in str(error.value)
 
 
+def test_one_long_path_does_not_make_all_paths_long():
+    """As many cells as words times the longest path would be 8 GB."""
+    paths = ["0" * 100_000, *["1"] * 20_000]
+    assert cut(paths, 3).tolist() == [0] + [1] * 20_000
+
+
+def test_a_damaged_compressed_file_of_classes_is_a_file_error(tmp_path):
+    (tmp_path / "c.gz").write_bytes(b"\x1f\x8b")
+    with pytest.raises(FileError, match="cannot read"):
+        load_classes(tmp_path / "c.gz")
+
+
 def tagger(folder, *args, code=0):
     command = [sys.executable, "-m", "tagger", *args]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)

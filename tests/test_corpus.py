@@ -482,6 +482,13 @@ def test_a_file_is_closed_where_an_error_ends_the_reading(file, format):
     assert source._stream.closed
 
 
+def test_what_can_be_read_but_is_too_deep_to_be_written_is_refused():
+    """Where a sentence is written, less of the stack may be left than where it was read."""
+    sentence = Sentence(["a"], None, ("jsonl", '{"x": ' + "[" * 5000 + "]" * 5000 + "}"))
+    with pytest.raises(CorpusError, match="nested so deeply"):
+        FORMATS["jsonl"].write(sentence, "upos")
+
+
 def test_tokens_that_come_back_are_remembered_up_to_a_bound(file, monkeypatch):
     monkeypatch.setattr(slash, "REMEMBERED", 2)
     path = file("a/X b/Y c/Z a/X\nd/X b/Y\n")

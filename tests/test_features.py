@@ -35,6 +35,9 @@ def test_templates_of_one_offset_come_first_by_offset():
         ("word[0", "template:1", "expected function"),
         ("word[0] & ", "template:1", "expected function"),
         ("word[1000]", "template:1", "at most 100"),
+        (f"word[{'1' * 5000}]", "template:1", "expected function"),
+        (f"suffix:1-{'1' * 5000}", "template:1", "expected function"),
+        ("bias\n" + "bias & " * 300_000 + "bias", "template:2", "at most 3 parts between &, got 300,001"),
         ("\n# only a comment", "template", "no feature in it"),
     ],
 )
@@ -149,7 +152,9 @@ def test_unseen_values_give_no_feature():
     assert (pair >= 0).tolist() == [False, False, True, True]
 
 
-def test_too_many_parts_are_refused():
+def test_too_many_parts_are_refused(monkeypatch):
+    """Each part of a conjunction is a digit of one number, which has 63 bits."""
+    monkeypatch.setattr("tagger.template.MOST_PARTS", 40)
     with pytest.raises(TemplateError, match="too many parts"):
         learned(["a/0 b/1"], " & ".join(f"word[{i}]" for i in range(40)))
 

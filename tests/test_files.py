@@ -557,9 +557,11 @@ def test_whatever_fails_the_old_file_stays(tmp_path, monkeypatch, step):
 def test_a_terminal_shows_control_characters_and_does_not_obey():
     shown = io.BytesIO()
     screen = Screen(shown)
-    text = "a\tb\n\x1b[2J\x00\r\x7f\x9b31m é 中 \u200c\n"
+    text = "a\tb\n\x1b[2J\x00\r\x7f\x9b31m é 中 \u200c \u202eab\u2069 \u061c \u200f \u2028\n"
     assert screen.write(text.encode()) == len(text.encode())
-    assert shown.getvalue().decode() == "a\tb\n\\x1b[2J\\x00\\x0d\\x7f\\x9b31m é 中 \u200c\n"
+    assert shown.getvalue().decode() == (
+        "a\tb\n\\x1b[2J\\x00\\x0d\\x7f\\x9b31m é 中 \u200c \\u202eab\\u2069 \\u061c \\u200f \\u2028\n"
+    )
 
 
 def test_messages_are_written_out():

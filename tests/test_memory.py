@@ -52,6 +52,13 @@ def test_a_size_that_is_none_is_wrong_usage(tmp_path, size):
     assert done.returncode == 2 and "expected a size such as 500M or 2.5G" in done.stderr
 
 
+@pytest.mark.parametrize("size, code", [("0.0000001", 2), ("10M", 2), ("999999999999999T", 0)])
+def test_a_size_may_be_large_but_not_too_small(tmp_path, size, code):
+    (tmp_path / "corpus.txt").write_text("a/D dog/N barks/V\n")
+    done = tagger(tmp_path, "train-hmm", "corpus.txt", "-q", "--max-memory", size)
+    assert done.returncode == code and ("the libraries alone need 300M" in done.stderr) == (code == 2)
+
+
 def test_sentences_without_end(tmp_path):
     (tmp_path / "corpus.txt").write_text("the/D dog/N barks/V ./.\n" * 5 + "a/D " * 6000 + "\n")
     done = tagger(tmp_path, "train-hmm", "corpus.txt", "-o", "m.npz")

@@ -377,7 +377,49 @@ def test_two_trainings_that_write_one_model_do_not_mix(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log25", "log8", "model.npz"]
 
 
-@pytest.mark.parametrize("meta", [b"[]", b"{", b"3", b'{"prints": []}', b"[" * 100_000])
+SAVED = b'{"prints": {}, "iteration": %d, "best_iteration": 0, "best_accuracy": null}'
+BAD = [b"[]", b"{", b"3", b'{"prints": []}', b"[" * 100_000, SAVED % -5, SAVED % 10**30]
+
+
+def test_where_something_else_is_no_checkpoint_is_saved_nor_removed(corpus, tmp_path):
+    """A checkpoint is written over and removed in the end, so its place must hold another one, or nothing."""
+    for name in ("text", "model.npz"):
+        path = tmp_path / name
+        path.write_text("precious") if name == "text" else save_model(CRFTagger(max_iterations=1).fit(corpus), path)
+        before = path.read_bytes()
+        with pytest.raises(TrainingError, match="is no checkpoint: move it away"):
+            CRFTagger(max_iterations=3).fit(corpus, checkpoint=Checkpoint(path, every=1))
+        with pytest.raises(TrainingError, match="is no checkpoint"):
+            Checkpoint(path).remove()
+        assert path.read_bytes() == before
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TrainingError, match="is no checkpoint"):
+        Checkpoint(tmp_path / "pipe").check_place()
+    Checkpoint(tmp_path / "none").check_place()
+
+
+@pytest.mark.parametrize(
+    "options, complaint",
+    [
+        (["--features", "feat.txt", "--checkpoint", "feat.txt"], "cannot write feat.txt: it is an input"),
+        (["--features", "feat.txt", "-o", "feat.txt"], "cannot write feat.txt: it is an input"),
+        (["--init", "old.npz", "--checkpoint", "old.npz"], "old.npz is no checkpoint"),
+        (["--log", "same", "--checkpoint", "same"], "cannot write same: it is an input or another output"),
+        (["--log", "model.npz.checkpoint"], "cannot write model.npz.checkpoint: it is an input or another output"),
+        (["--log", "/dev/full"], "cannot write /dev/full: No space left"),
+    ],
+)
+def test_no_file_of_the_command_is_taken_for_another(tmp_path, options, complaint):
+    (tmp_path / "corpus.txt").write_text("a/D dog/N barks/V\n")
+    (tmp_path / "feat.txt").write_text("word[0]\n")
+    tagger(tmp_path, "train-crf", "corpus.txt", "-q", "-o", "old.npz", "--max-iterations", "2")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    done = tagger(tmp_path, "train-crf", "corpus.txt", "-q", *options)
+    assert done.returncode == 1 and done.stderr.startswith(f"tagger: {complaint}") and done.stderr.count("\n") == 1
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("meta", BAD)
 def test_a_forged_checkpoint_is_refused(tmp_path, meta):
     np.savez(tmp_path / "c.npz", meta=np.frombuffer(meta, np.uint8), weights=np.zeros(3), best=np.zeros(0))
     with pytest.raises(TrainingError, match="cannot resume"):

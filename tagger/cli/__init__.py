@@ -107,8 +107,7 @@ def terminate(signum: int, frame: Any) -> NoReturn:
 def main(args: list[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code."""
     for number in heeded():
-        if number != signal.SIGINT:  # Python raises KeyboardInterrupt by itself
-            signal.signal(number, terminate)
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else terminate)
     sys.exit(settle(run(args)))
 
 

@@ -95,10 +95,10 @@ def as_table(tokens: list[Explanation], count: int) -> str:
 
 
 def told(token: Explanation, count: int) -> str:
-    head = f"{printable(token.word)}/{token.tag}  {token.probability:.3f}"
+    head = f"{printable(token.word)}/{printable(token.tag)}  {token.probability:.3f}"
     if token.runner_up is None:
         return f"{head}, no other tag is possible\n"
-    lines = [f"{head}, not {token.runner_up} {token.runner_up_probability:.3f}: {token.difference:+.2f}"]
+    lines = [f"{head}, not {printable(token.runner_up)} {token.runner_up_probability:.3f}: {token.difference:+.2f}"]
     lines += [f"    {reason.value:+8.3f}  {printable(reason.name)}" for reason in token.reasons[:count]]
     rest = token.reasons[count:]
     if rest:

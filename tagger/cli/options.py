@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
@@ -155,13 +156,17 @@ class Size(click.ParamType):
     """Bytes, as in 500M or 2.5G."""
 
     name = "size"
+    least = 300 * 10**6
     units: ClassVar[dict[str, int]] = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)([KMGT]?)B?", str(value).upper())
         if not match or float(match[1]) == 0:
             self.fail(f"expected a size such as 500M or 2.5G, got {value!r}.", param, ctx)
-        return int(float(match[1]) * self.units[match[2]])
+        size = int(float(match[1]) * self.units[match[2]])
+        if size < self.least:
+            self.fail(f"the libraries alone need {self.least // 10**6}M, got {value!r}.", param, ctx)
+        return min(size, sys.maxsize)
 
 
 def max_memory_option(command: Decorated) -> Decorated:

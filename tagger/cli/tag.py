@@ -73,7 +73,9 @@ SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
 @on_error_option
 @tokenize_option
 @map_option
-@click.option("--nbest", type=click.IntRange(1), metavar="N", help="The N best taggings with their probabilities.")
+@click.option(
+    "--nbest", type=click.IntRange(1, 1000), metavar="N", help="The N best taggings with their probabilities."
+)
 @click.option("--probabilities", is_flag=True, help="How sure each tag is (tsv, conllu, jsonl).")
 @click.option("--min-probability", type=Finite(0, 1), default=0.0, help="Write less sure tags as ?.")
 @click.option("--keep-tags", is_flag=True, help="Tokens that come as word/TAG keep it; word/NN|VB is one of these.")

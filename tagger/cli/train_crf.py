@@ -109,7 +109,7 @@ def command(
     check_combination(dev, tune, resume, settings["partial"])
     check_sources(init, unlabeled, classes)
     checkpoint = checkpoint or f"{output}.checkpoint"
-    check_course(dev, log, checkpoint, output, corpus, classes, *unlabeled)
+    check_course(dev, log, checkpoint, output, corpus, classes, settings["features"], *unlabeled)
     sentences = read_tagged(corpus, input_format, encoding, column)
     say_doubts(sentences, quiet, settings["partial"])
     dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None

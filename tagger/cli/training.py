@@ -8,7 +8,7 @@ import shlex
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -94,8 +94,9 @@ class Log:
         return path.open("w", encoding="utf-8", buffering=1)
 
     def __exit__(self, *error: object) -> None:
-        if self.stream:
-            self.stream.close()
+        with suppress(OSError):  # what could not be written was an error before
+            if self.stream:
+                self.stream.close()
 
 
 class Stop:
@@ -204,8 +205,10 @@ def check_course(dev: str | None, log: str | None, checkpoint: str, output: str,
     if given("patience") and not dev:
         raise click.UsageError("--patience counts scorings of --dev: name a dev set.")
     check_model_output(output, dev, *inputs)
-    for path in filter(None, (log, checkpoint)):
-        check_output(path, dev, output, *inputs)
+    check_output(checkpoint, dev, output, log, *inputs)
+    Checkpoint(checkpoint).check_place()
+    if log:
+        check_output(log, dev, output, *inputs)
 
 
 def conclude(

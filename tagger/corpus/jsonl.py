@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from tagger.corpus.cells import checked
 from tagger.errors import CorpusError, quote
@@ -59,11 +60,19 @@ def significant(probability: float) -> float:
     return float(f"{probability:.4g}")
 
 
+def loaded(line: str) -> dict[str, Any]:
+    """An object that was read before, where there was more room on the stack."""
+    try:
+        return cast(dict[str, Any], json.loads(line))
+    except RecursionError:
+        raise CorpusError("what is nested so deeply cannot be written as JSON") from None
+
+
 def write(sentence: Sentence, column: str) -> str:
     lines = sentence.lines_of("jsonl") or ("{}",)
     if not lines[0]:
         return "\n"
-    found = json.loads(lines[0])
+    found = loaded(lines[0])
     found["words"] = [checked(word, "") for word in sentence.words]
     if sentence.tags is not None:
         found["tags"] = [checked(tag, "") for tag in sentence.tags]
@@ -80,3 +89,5 @@ def write(sentence: Sentence, column: str) -> str:
         return json.dumps(found, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError:
         raise CorpusError("a number that is not finite cannot be written as JSON") from None
+    except RecursionError:
+        raise CorpusError("what is nested so deeply cannot be written as JSON") from None

@@ -18,9 +18,11 @@ def need_torch() -> None:
     """Before any work is done: whether there is what learns."""
     try:
         import torch  # noqa: F401
-    except ImportError:
+    except ModuleNotFoundError:
         hint = "expected the library PyTorch: pip install 'hmm-crf-tagger[neural]'"
         raise TaggerError(f"cannot train a neural network: {hint}") from None
+    except ImportError as error:
+        raise TaggerError(f"cannot train a neural network: PyTorch does not load: {error}") from None
 
 
 def __getattr__(name: str) -> Any:

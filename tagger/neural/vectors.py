@@ -18,6 +18,8 @@ from tagger.errors import FileError, quote
 from tagger.files import Lines
 from tagger.vocab import StringTable
 
+MOST_NUMBERS = 10_000  # of a vector
+
 
 class Vectors:
     def __init__(self, words: StringTable, table: np.ndarray) -> None:
@@ -70,6 +72,8 @@ def chosen(lines: Lines, wanted: Container[str], others: int) -> Iterator[tuple[
         if lines.number == 1 and len(numbers) == 1:  # so many words, so many numbers each
             continue
         size = size or len(numbers)
+        if size > MOST_NUMBERS:
+            raise lines.error(f"expected at most {MOST_NUMBERS:,} numbers after a word, got {size:,}")
         word, numbers = " ".join([word, *numbers[: len(numbers) - size]]), numbers[len(numbers) - size :]
         if word in done or (word not in wanted and others <= 0):
             continue
@@ -80,9 +84,11 @@ def chosen(lines: Lines, wanted: Container[str], others: int) -> Iterator[tuple[
 
 def parsed(numbers: list[str], size: int, word: str, lines: Lines) -> np.ndarray:
     try:
-        vector = np.array(numbers, np.float16)
+        with np.errstate(over="ignore"):
+            vector = np.array(numbers, np.float16)
     except ValueError:
         vector = np.empty(0, np.float16)
     if len(vector) != size or not size or not np.isfinite(vector).all():
-        raise lines.error(f"expected {size or 'some'} numbers after {quote(word)}, got {quote(' '.join(numbers))}")
+        expected = f"{size or 'some'} numbers below {np.finfo(np.float16).max:,.0f}"
+        raise lines.error(f"expected {expected} after {quote(word)}, got {quote(' '.join(numbers[:20]))}")
     return vector
