@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tagger.corpus.tsv import header
 from tagger.crossval import Fold
 from tagger.sentence import Sentence
 
@@ -39,6 +40,7 @@ class Corpus:
     tags: list[tuple[str, int]]  # most frequent first
     repeated: int  # sentences whose words were there before
     disagreeing: list[list[int]]  # groups of sentences with the same words and different tags
+    header: str | None  # what looks like the names of columns, and is read as a word and its tag
 
     @property
     def in_disagreement(self) -> int:
@@ -64,6 +66,7 @@ def survey(sentences: Sequence[Sentence]) -> Corpus:
         tags=sorted(tags.items(), key=lambda item: (-item[1], item[0])),
         repeated=len(sentences) - len(groups),
         disagreeing=[own for own in groups.values() if len({tuple(sentences[i].tags or ()) for i in own}) > 1],
+        header=header(sentences),
     )
 
 

@@ -16,6 +16,7 @@ from tagger.errors import quote
 from tagger.files import Lines
 from tagger.sentence import ANY, NO_TAG, Sentence
 
+SHOWN = 8  # tags of a model, as examples
 Lexicon = dict[str, tuple[str, ...]]
 
 
@@ -69,9 +70,15 @@ class Constraints:
                 if self.of(word, tag) == frozenset():
                     return f"token {i}: the lexicon does not allow the tag {quote(tag)} for {quote(word)}"
             except KeyError as error:
-                strange, token = quote(error.args[0]), f"{word}/{tag}"
-                return f"token {i}, {quote(token)}: the model has no tag {strange}; a word without a tag is {token}/?"
+                token = f"{word}/{tag}"
+                advice = f"it has {self.some_tags()}; if all of this is a word, write {token}/{ANY}"
+                return f"token {i}, {quote(token)}: the model has no tag {quote(error.args[0])}; {advice}"
         return None
+
+    def some_tags(self) -> str:
+        """A few as examples, rather names than marks."""
+        shown = sorted(self.numbers, key=lambda tag: not tag.isalnum())[:SHOWN]
+        return ", ".join(shown) + ", …" * (len(self.numbers) > SHOWN)
 
     def allowed(self, sentences: Sequence[Sentence]) -> np.ndarray:
         """(N, K) True where a tag is allowed at a token."""

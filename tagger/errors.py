@@ -24,6 +24,10 @@ class ModelError(TaggerError):
     """A model file is missing, broken, foreign or newer than this program."""
 
 
+class MissingModelError(ModelError):
+    """There is no file of that name."""
+
+
 class TrainingError(TaggerError):
     """The data or the settings do not allow a model to be learned."""
 

@@ -17,7 +17,9 @@ TAGS = attrgetter("tags")
 
 def words_of(sentence: Sentence | Words) -> Words:
     if isinstance(sentence, str):
-        raise ValueError(f"a sentence is a list of words, got the string {quote(sentence)}")
+        raise ValueError(
+            f"expected a list of sentences, each a list of words, got the string {quote(sentence)} for one"
+        )
     return sentence.words if isinstance(sentence, Sentence) else sentence
 
 

@@ -32,11 +32,13 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
+from tagger.disguise import disguise
 from tagger.errors import CorpusError, FileError
 
 ATTEMPTS = 100  # to name a file while others write the same one
 BLOCK = 1 << 20  # bytes asked for at once; a pipe or a terminal gives less
 COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+STDOUT = ("-", "/dev/stdout")
 BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
 UNDECODABLE = re.compile("[\udc80-\udcff]")  # what `surrogateescape` makes of a byte that fits nowhere
 
@@ -169,6 +171,8 @@ class Lines:
                 first = True
                 while True:
                     block = stream.read1(BLOCK)
+                    if first and (what := disguise(block, self.encoding)):
+                        raise FileError(f"{self.name}: {what}")
                     text = self._decode(block, not block)
                     yield text.removeprefix("\ufeff") if first else text
                     first = first and not text
@@ -209,7 +213,9 @@ def decoder(encoding: str) -> Callable[[bytes, bool], str]:
         decode = codecs.getincrementaldecoder(encoding)("surrogateescape").decode
         decode(b"", True)  # refuses those that know no surrogates
     except (LookupError, UnicodeError):
-        raise FileError(f"unknown encoding {encoding!r}: expected a name such as utf-8 or gbk") from None
+        raise FileError(
+            f"unknown encoding {encoding!r}: expected a name such as utf-8, utf-16, cp1252, latin-1 or gbk"
+        ) from None
     return decode
 
 
@@ -219,8 +225,8 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".tagger-{secrets.token_hex(6)}.tmp")
     try:
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "it is a directory")
+        if fault := no_file_name(path):
+            raise IsADirectoryError(errno.EISDIR, fault)
         if exists(path) and not target.is_file():  # a device or a named pipe has no content to protect
             with Path(path).open("wb") as stream:
                 yield shown(stream)
@@ -327,7 +333,7 @@ def shown(stream: IO[bytes]) -> IO[bytes]:
 @contextlib.contextmanager
 def open_output(path: str) -> Iterator[IO[bytes]]:
     """A binary stream for results: standard output, or an atomic file, compressed as its suffix says."""
-    if path in ("-", "/dev/stdout"):
+    if path in STDOUT:
         if sys.stdout is None:
             raise FileError("cannot write stdout: it is closed")
         try:
@@ -355,6 +361,13 @@ def exists(path: str | os.PathLike[str]) -> bool:
     return os.path.exists(path)  # noqa: PTH110 (`Path.exists` raises on endless names)
 
 
+def no_file_name(path: str | os.PathLike[str]) -> str | None:
+    """What is wrong with a path that names a folder, be it there or not."""
+    if os.path.isdir(path):  # noqa: PTH112 (as above)
+        return "it is a directory"
+    return None if os.path.basename(path) else "it names a folder: expected a file"  # noqa: PTH119 (`Path` drops the slash)
+
+
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Complain now about what would fail after hours of training."""
     folder = Path(os.path.realpath(path)).parent
@@ -363,5 +376,5 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     plain = not exists(path) or Path(path).is_file()  # a device needs no folder to be replaced in
     if plain and not os.access(folder, os.W_OK):
         raise FileError(f"cannot write {path}: no permission to write in {str(folder)!r}")
-    if os.path.isdir(path):  # noqa: PTH112 (as above)
-        raise FileError(f"cannot write {path}: it is a directory")
+    if fault := no_file_name(path):
+        raise FileError(f"cannot write {path}: {fault}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 Words = Sequence[str]
@@ -56,3 +56,12 @@ class Sentence:
     def lines_of(self, format: str) -> tuple[str, ...]:
         """The lines the sentence was read from, if they were of that format."""
         return self.layout[1:] if self.layout and self.layout[0] == format else ()
+
+
+def open_tokens(sentences: Iterable[Sentence]) -> int:
+    """How many words have `?` for a tag; where a tag set has one for question marks, those do not count."""
+    return sum(
+        tag == ANY and any(map(str.isalnum, word))
+        for sentence in sentences
+        for word, tag in zip(sentence.words, sentence.tags or (), strict=False)
+    )

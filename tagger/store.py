@@ -21,7 +21,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays, open_archive, write_archive
 from tagger.classes import WordClasses, read_clusters
 from tagger.corpus.conllu import COLUMNS
-from tagger.errors import FileError, ModelError, plainly, quote
+from tagger.errors import FileError, MissingModelError, ModelError, plainly, quote
 from tagger.files import BROKEN, atomic_writer, open_input
 from tagger.model import Predictor, Tagger
 from tagger.version import __version__
@@ -31,7 +31,6 @@ KINDS = {"hmm": "HMMTagger", "crf": "CRFTagger", "bilstm": "BiLSTMTagger"}  # na
 CLASSES = "classes"
 MOST_DESCRIPTION = 1 << 20  # bytes of a small file's description
 SCALARS = (str, int, float, type(None))
-TRAIN_FIRST = "train one with `tagger train-crf CORPUS` or `tagger train-hmm CORPUS`"
 
 
 def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
@@ -56,7 +55,7 @@ def load_model(path: str | os.PathLike[str]) -> Tagger:
         with reading(name) as archive:
             return build(archive)
     except FileNotFoundError:
-        raise ModelError(f"no model {name!r}: {TRAIN_FIRST}, or name another file with -m") from None
+        raise MissingModelError(f"no model {name!r}") from None
 
 
 def load_models(paths: Sequence[str]) -> Predictor:

@@ -283,7 +283,8 @@ def test_several_files_are_tagged_one_after_the_other(home):
 
 
 def test_output_goes_to_a_file_with_o(home):
-    assert run(home, "tag", "-o", "out.txt", text=SENTENCE) == (0, "", "")
+    assert run(home, "tag", "-o", "out.txt", text=SENTENCE) == (0, "", "wrote out.txt: 4 tokens, as slash\n")
+    assert run(home, "tag", "-q", "-o", "out.txt", text=SENTENCE) == (0, "", "")
     assert (home / "out.txt").read_text() == TAGGED
     assert names(home) == ["model.npz", "out.txt"]
 
@@ -307,7 +308,7 @@ def test_an_input_is_never_the_output(home, output):
 
 def test_gz_is_read_and_written_without_a_clock(home):
     (home / "in.txt.gz").write_bytes(gzip.compress(SENTENCE.encode() * 1000))
-    assert run(home, "tag", "in.txt.gz", "-o", "out.gz") == (0, "", "")
+    assert run(home, "tag", "in.txt.gz", "-o", "out.gz") == (0, "", "wrote out.gz: 4,000 tokens, as slash\n")
     packed = (home / "out.gz").read_bytes()
     assert gzip.decompress(packed).decode() == TAGGED * 1000
     assert packed[4:8] == bytes(4)  # the time in the header: the same text gives the same bytes
@@ -493,8 +494,8 @@ def test_features_are_shown_promptly(tmp_path):
 # Errors and exit codes
 
 COMPLAINTS = {
-    "missing corpus": (["train-hmm", "none.txt"], ["cannot read none.txt"]),
-    "missing input": (["tag", "none.txt"], ["cannot read none.txt"]),
+    "missing corpus": (["train-hmm", "none.txt"], ["cannot read none.txt: No such file or directory"]),
+    "missing input": (["tag", "none.txt"], ["cannot read none.txt: No such file or directory"]),
     "folder as input": (["tag", "."], ["cannot read ."]),
     "bad corpus line": (["train-hmm", "bad.txt"], ["bad.txt:2: ", "expected word/TAG", "'c'"]),
     "bad gold line": (["eval", "bad.txt"], ["bad.txt:2: ", "expected word/TAG", "'c'"]),
@@ -504,7 +505,7 @@ COMPLAINTS = {
     "broken gz": (["tag", "broken.gz"], ["cannot read broken.gz"]),
     "empty corpus": (["train-hmm", "empty.txt"], ["empty.txt", "no sentence"]),
     "empty gold": (["eval", "blank.txt"], ["blank.txt", "no sentence"]),
-    "unknown encoding": (["tag", "good.txt", "--encoding", "klingon"], ["encoding 'klingon'"]),
+    "unknown encoding": (["tag", "good.txt", "--encoding", "klingon"], ["encoding 'klingon'", "utf-16", "cp1252"]),
     "encoding of bytes": (["tag", "good.txt", "--encoding", "hex"], ["hex"]),
     "encoding of strings": (["tag", "good.txt", "--encoding", "rot13"], ["rot13"]),
     "encoding of nothing": (["tag", "good.txt", "--encoding", "undefined"], ["undefined"]),
@@ -516,15 +517,22 @@ COMPLAINTS = {
     "output of an endless name": (["train-hmm", "good.txt", "-o", LONG_NAME], ["cannot write"]),
     "log in a missing folder": (["train-crf", "good.txt", "--log", "none/log"], ["cannot write none/log"]),
     "missing model": (["tag", "-m", "none.npz"], ["none.npz", "tagger train-crf", "tagger train-hmm"]),
+    "utf-16 with its mark": (["tag", "excel.txt"], ["excel.txt: ", "--encoding utf-16"]),
+    "model as text": (["tag", "model.npz"], ["model.npz: expected text, got a zip file"]),
+    "folder as output": (["tag", "good.txt", "-o", "none/"], ["cannot write none/: it names a folder"]),
+    "folder as model": (["train-hmm", "good.txt", "-o", "none/"], ["cannot write none/: it names a folder"]),
+    "folders in a missing folder": (["split", "good.txt", "--output-folder", "none/new"], ["no folder", "none"]),
+    "kept tag of another set": (["tag", "good.txt", "--keep-tags"], ["no tag 'X'", "it has CC, CD, DT", "a/X/?"]),
 }
 
 
 @pytest.mark.parametrize(("args", "parts"), COMPLAINTS.values(), ids=COMPLAINTS)
 def test_an_error_is_one_line_and_leaves_nothing_behind(home, args, parts):
-    (home / "good.txt").write_text("a/X\n")
+    (home / "good.txt").write_text("a/X b/Y\nb/Y a/X\n")
     (home / "bad.txt").write_text("a/X\nb/Y c\n")
     (home / "bad.conllu").write_text("1\tdog\n")
     (home / "bad.jsonl").write_text("dog\n")
+    (home / "excel.txt").write_text("a\n", encoding="utf-16")
     (home / "latin.txt").write_bytes(b"a\ncaf\xe9\n")
     (home / "broken.gz").write_bytes(gzip.compress(b"a b c\n" * 100)[:-12])
     (home / "empty.txt").write_text("")
@@ -608,7 +616,7 @@ def test_a_full_disk_behind_stdout_is_one_line_of_complaint(home, args):
 
 def test_a_closed_stdout_does_no_harm_when_nothing_goes_there(home):
     command = ["sh", "-c", 'exec "$@" >&-', "sh", *PROGRAM]
-    assert run(home, "tag", "-o", "out.txt", text=SENTENCE, command=command) == (0, "", "")
+    assert run(home, "tag", "-q", "-o", "out.txt", text=SENTENCE, command=command) == (0, "", "")
 
 
 WRONG_USAGE = [
@@ -625,6 +633,26 @@ def test_wrong_usage_ends_with_2_and_speaks_on_stderr(tmp_path, args):
     result = run(tmp_path, *args)
     assert (result.code, result.out) == (2, "")
     assert "Error: " in result.err and "Traceback" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("train", "train-hmm or train-crf or train-bilstm"),
+        ("train_crf", "train-crf"),
+        ("evaluate", "eval"),
+        ("Tag", "tag"),
+        ("explian", "explain"),
+    ],
+)
+def test_commands_that_come_near_are_suggested(tmp_path, name, meant):
+    result = run(tmp_path, name)
+    assert result.code == 2 and result.err.endswith(f"Error: No such command '{name}'. Did you mean {meant}?\n")
+
+
+@pytest.mark.parametrize("name", ["fly", ""])
+def test_nothing_is_suggested_for_a_name_unlike_all(tmp_path, name):
+    assert run(tmp_path, name).err.endswith(f"Error: No such command '{name}'.\n")
 
 
 def writing(pid, folder):

@@ -19,6 +19,12 @@ def tagger(*args, **env):
     return run.stdout
 
 
+def test_without_a_shell_the_shells_are_listed():
+    command = [sys.executable, "-m", "tagger", "completion"]
+    run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2 and run.stderr.endswith("Choose from:\n\tbash,\n\tzsh,\n\tfish\n")
+
+
 def candidates(line):
     words = line.split(" ")
     return tagger(COMP_WORDS=line, COMP_CWORD=str(len(words) - 1), _TAGGER_COMPLETE="bash_complete").splitlines()

@@ -117,6 +117,40 @@ def test_a_summary_goes_to_stderr(tmp_path, capfd):
     assert capfd.readouterr() == ("a/A\nb/B\n\nc/C\n\n", "")
 
 
+@pytest.mark.parametrize(
+    "name, options, hinted",
+    [
+        ("b.csv", (), True),
+        ("b.csv.gz", (), True),
+        ("b.csv", ("--output-format", "slash"), False),
+        ("b.csv", ("-q",), False),
+        ("b.txt.gz", (), False),
+        ("b", (), False),
+        ("b.jsonl", (), False),
+    ],
+)
+def test_a_suffix_that_tells_no_format_is_hinted_at(tmp_path, capfd, name, options, hinted):
+    (tmp_path / "a.txt").write_text("a/A b/B\n")
+    assert run(["convert", str(tmp_path / "a.txt"), str(tmp_path / name), *options]) == 0
+    assert capfd.readouterr().err.startswith("hint: .csv tells no format: written as slash (word/TAG)") == hinted
+
+
+@pytest.mark.parametrize(
+    "format, expected",
+    [
+        ("slash", "a b\n"),
+        ("lines", "a\nb\n\n"),
+        ("tsv", "a\nb\n\n"),
+        ("jsonl", '{"words": ["a", "b"]}\n'),
+        ("conllu", "1\ta" + "\t_" * 8 + "\n2\tb" + "\t_" * 8 + "\n\n"),
+    ],
+)
+def test_tags_can_be_taken_off(tmp_path, format, expected):
+    (tmp_path / "a.jsonl").write_text('{"words": ["a", "b"], "tags": ["A", "B"]}\n')
+    assert convert(tmp_path / "a.jsonl", tmp_path / "b", "--strip-tags", "--output-format", format) == 0
+    assert (tmp_path / "b").read_text() == expected
+
+
 # split
 
 CORPUS = [Sentence([f"w{i}", "x"] * (1 + i % 3), ["A", "B"] * (1 + i % 3)) for i in range(200)]
@@ -204,3 +238,17 @@ def test_every_seed_gives_every_part_its_share():
         for name in ("dev", "test"):
             tokens = sum(len(s) for s, part in zip(sentences, parts, strict=True) if part == name)
             assert abs(tokens - 0.1 * total) < 0.01 * total
+
+
+def test_the_folder_of_the_parts_is_made(tmp_path):
+    (tmp_path / "a.txt").write_text("".join(f"{n}/A b/B\n" for n in range(50)))
+    for folder in ("new", "newer/", "new"):
+        assert run(["split", str(tmp_path / "a.txt"), "-q", "--output-folder", f"{tmp_path}/{folder}"]) == 0
+        names = sorted(path.name for path in (tmp_path / folder).iterdir())
+        assert names == ["a.dev.txt", "a.test.txt", "a.train.txt"]
+
+
+def test_a_split_that_fails_makes_no_folder(tmp_path):
+    (tmp_path / "a.txt").write_text("a/A\n")
+    assert run(["split", str(tmp_path / "a.txt"), "-q", "--output-folder", str(tmp_path / "new")]) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]

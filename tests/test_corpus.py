@@ -130,10 +130,18 @@ def test_a_token_that_is_not_word_slash_tag_is_refused_with_its_place(format, to
 
 
 def test_only_the_bad_token_is_shown_and_shortened():
-    message = refusal(f"good/JJ {'x' * 500}\n", "slash")
+    message = refusal(f"a/A\ngood/JJ {'x' * 500}\n", "slash")
     assert "good" not in message
     assert "xxx'…" in message
     assert len(message) < 120
+
+
+@pytest.mark.parametrize("token", ["The_DT", "The,DT", "The"])
+@pytest.mark.parametrize("format", ["slash", "lines"])
+def test_a_first_line_without_tags_names_other_formats(format, token):
+    message = refusal(f"{token}\n", format)
+    assert repr(token) in message and all(name in message for name in ("tagged", "--input-format", "tsv", "conllu"))
+    assert "--input-format" not in refusal(f"a/A\n{token}\n", format)
 
 
 # lines

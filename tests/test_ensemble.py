@@ -110,3 +110,5 @@ def test_commands_take_several_models(tmp_path):
     assert tagger(tmp_path, "tag", *both, "-o", "crf.npz").returncode == 1  # an input is never written over
     run = tagger(tmp_path, "explain", *both, text="the dog\n")
     assert run.returncode == 2 and "explain one at a time" in run.stderr
+    assert "of several" in tagger(tmp_path, "tag", "--help").stdout
+    assert "of several" not in tagger(tmp_path, "explain", "--help").stdout

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tagger.disguise import SIGNATURES
 from tagger.errors import CorpusError, FileError, TaggerError, harmless, quote
 from tagger.files import Lines, Screen, atomic_writer, open_input, open_output
 
@@ -153,6 +154,27 @@ def test_lines_before_an_undecodable_byte_are_handed_out(file):
 def test_truncated_utf16_is_an_error_and_not_a_crash(file):
     with pytest.raises(FileError, match="utf-16"):
         list(Lines(file("a\nb".encode("utf-16") + b"\x00"), "utf-16"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_wide_text_is_recognised(file, encoding):
+    path = file("The/DT dog/NN barks/VBZ\n".encode(encoding))
+    with pytest.raises(FileError) as caught:
+        list(Lines(path))
+    assert str(caught.value) == f"{path}: looks like {encoding}, not utf-8; try --encoding {encoding}"
+    assert list(Lines(path, encoding)) == ["The/DT dog/NN barks/VBZ"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "gbk"])
+def test_data_are_not_taken_for_text(file, encoding):
+    for begin in SIGNATURES:
+        with pytest.raises(FileError, match="expected text, got"):
+            list(Lines(file(begin + b"and more"), encoding))
+
+
+@pytest.mark.parametrize("text", ["", "\0", "a\0\n", "\0" * 1000, "PK", "BZ", "%"])
+def test_strange_text_is_text(file, text):
+    assert "\n".join(Lines(file(text.encode()))) == text.rstrip("\n")
 
 
 def test_head_shows_lines_that_are_handed_out_all_the_same(file):

@@ -141,6 +141,13 @@ def test_fit_leaves_the_callers_lists_alone():
         assert words == WORDS and tags == TAGS
 
 
+@pytest.mark.parametrize("X", ["She left .", ["She left ."], ["She", "left", "."]])
+def test_a_string_is_no_sentence(X):
+    model = HMMTagger().fit(WORDS, TAGS)
+    with pytest.raises(ValueError, match="expected a list of sentences, each a list of words, got the string 'S"):
+        model.predict(X)
+
+
 @pytest.mark.parametrize("make", MODELS.values(), ids=list(MODELS))
 def test_nothing_to_learn_from_is_refused(make):
     for X, y in (([], []), ([[]], [[]])):

@@ -12,13 +12,14 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
 from tagger import memory
-from tagger.errors import TaggerError, harmless
+from tagger.errors import MissingModelError, TaggerError, harmless
 from tagger.signals import heeded
 from tagger.version import __version__
 
@@ -40,6 +41,8 @@ COMMANDS = {
     "completion": "completion",
 }
 
+TRAIN_FIRST = "train one with `tagger train-crf CORPUS` or `tagger train-hmm CORPUS`"
+
 
 class Commands(click.Group):
     """Finds commands by name and imports only the one asked for."""
@@ -55,12 +58,26 @@ class Commands(click.Group):
         command: click.Command = import_module(f"tagger.cli.{COMMANDS[name]}").command
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """As click does, but what nobody knows is answered with the names that come near, if any do."""
+        near = [] if args[0] in COMMANDS else near_names(args[0])
+        if near:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(near)}?")
+        return super().resolve_command(ctx, args)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Names only: their help would import every command, while somebody waits for the tab key."""
         from click.shell_completion import CompletionItem
 
         names = [CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)]
         return names + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def near_names(name: str) -> list[str]:
+    """Commands that begin so, or are spelled much like it."""
+    name = name.lower().replace("_", "-")
+    begin_so = [known for known in COMMANDS if name and known.startswith(name)]
+    return begin_so or get_close_matches(name, COMMANDS)
 
 
 EXAMPLES = """\b
@@ -105,12 +122,14 @@ def run(args: list[str] | None) -> int:
         with group.make_context("tagger", list(sys.argv[1:] if args is None else args)) as context:
             group.invoke(context)
         return 0
+    except MissingModelError as error:
+        return complain(f"{error}: {TRAIN_FIRST}, or name another file with -m", 1)
     except TaggerError as error:
         return complain(str(error), 1)
     except click.ClickException as error:
         text = io.StringIO()
         error.show(text)
-        return complain(text.getvalue(), error.exit_code, "", "\n")
+        return complain(text.getvalue(), error.exit_code, "", "\n\t")
     except click.exceptions.Exit as error:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):

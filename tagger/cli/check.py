@@ -95,6 +95,7 @@ def counts(found: Corpus, against: str | None, both: int | None) -> list[str]:
     rows += [] if both is None else [(f"sentences also in {name_of(against or '')}", f"{both:,}")]
     width = max(len(name) for name, _ in rows)
     lines = [f"{name:<{width}} {value:>10}" for name, value in rows]
+    lines += [f"first line: {found.header} looks like the names of columns"] if found.header else []
     return [*lines, "", *(f"{tag:<{width}} {count:>10,}" for tag, count in found.tags)]
 
 

@@ -13,13 +13,15 @@ from tagger.cli.options import (
     quiet_option,
     say,
     say_unmapped,
+    say_written,
     skipped,
     tag_map_of,
 )
-from tagger.corpus import FORMATS, SUFFIXES_TO_WRITE, format_of, read_sentences, render
+from tagger.corpus import FORMATS, SUFFIXES_TO_WRITE, format_of, plain_name, read_sentences, render
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError
 from tagger.files import Lines, open_output
+from tagger.sentence import Sentence
 
 
 @click.command(
@@ -27,6 +29,7 @@ from tagger.files import Lines, open_output
     epilog=examples(
         "tagger convert corpus.conllu corpus.txt --column xpos",
         "tagger convert corpus.txt.gz - --output-format jsonl | head",
+        "tagger convert tagged.txt - --strip-tags | tagger tag",
         "tagger convert penn.conllu both.conllu --column xpos --map penn-upos.tsv --to-column upos",
     ),
 )
@@ -37,7 +40,10 @@ from tagger.files import Lines, open_output
     "--output-format", type=click.Choice(list(FORMATS)), help="How to write.  [default: as OUT's suffix says]"
 )
 @click.option("--to-column", type=click.Choice(list(COLUMNS)), help="Of CoNLL-U, to write.  [default: as --column]")
-@click.option("--untagged", is_flag=True, help="IN has words only; it is plain lines unless its suffix says otherwise.")
+@click.option(
+    "--untagged", is_flag=True, help="IN is text without tags: plain lines, unless its suffix says otherwise."
+)
+@click.option("--strip-tags", is_flag=True, help="Write the words alone, without their tags.")
 @map_option
 @quiet_option
 def command(
@@ -49,6 +55,7 @@ def command(
     output_format: str | None,
     to_column: str | None,
     untagged: bool,
+    strip_tags: bool,
     map_path: str | None,
     quiet: bool,
 ) -> None:
@@ -62,6 +69,8 @@ def command(
     lines = Lines(source, encoding, skipped())
     format = input_format or (format_of(source, SUFFIXES_TO_WRITE) if untagged else None)
     write_as = output_format or format_of(target, SUFFIXES_TO_WRITE)
+    if not output_format and (ending := strange_ending(target)):
+        say(f"hint: {ending} tells no format: written as {write_as} (word/TAG); --output-format has others", quiet)
     sentences = tokens = 0
     with open_output(target) as stream:
         for sentence in read_sentences(lines, format, tagged=not untagged, column=column):
@@ -69,7 +78,7 @@ def command(
             tokens += len(sentence)
             mapped = tag_map.sentence(sentence) if tag_map else sentence
             try:
-                stream.write(render(mapped, write_as, to_column or column))
+                stream.write(render(Sentence(mapped.words) if strip_tags else mapped, write_as, to_column or column))
             except CorpusError as error:
                 place = f"{lines.name}: sentence {sentences:,} (up to line {lines.number:,})"
                 fault = CorpusError(f"{place}: {error}")
@@ -77,5 +86,10 @@ def command(
                     raise fault from None
                 lines.skipped.add(fault)
     say_unmapped(tag_map, quiet)
-    if target != "-":
-        say(f"wrote {target}: {sentences:,} sentences, {tokens:,} tokens, as {write_as}", quiet)
+    say_written(target, f"{sentences:,} sentences, {tokens:,} tokens, as {write_as}", quiet)
+
+
+def strange_ending(path: str) -> str | None:
+    """The suffix of a file, if it is neither that of a format nor of any text."""
+    suffix = plain_name(path).suffix
+    return None if suffix in ("", ".txt", *SUFFIXES_TO_WRITE) else suffix

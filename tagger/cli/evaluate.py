@@ -36,9 +36,9 @@ from tagger.errors import CorpusError, quote
 from tagger.evaluation_page import Judged, evaluation_page
 from tagger.metrics import Comparison, compare, evaluate
 from tagger.model import Predictor
-from tagger.overlap import overlap
+from tagger.overlap import MIN_WORDS, overlap
 from tagger.report import as_json, as_table, in_words
-from tagger.sentence import Sentence
+from tagger.sentence import ANY, Sentence, open_tokens
 from tagger.store import load_model, load_models
 from tagger.tagmap import TagMap
 
@@ -107,7 +107,7 @@ def command(
     words = [sentence.words for sentence in sentences]
     seen = overlap(words, model.seen_) if model else None
     by_others = {path: overlap(words, rival.seen_) for path, rival in rival_models.items()}
-    remarks = warnings(gold, {together(model_paths): seen or 0} | by_others)
+    remarks = warnings(gold, sentences, {together(model_paths): seen or 0} | by_others)
     for remark in remarks:
         say(remark, quiet)
     sentences, guesses, rivals = renamed(sentences, guesses, rivals, tag_map)
@@ -130,10 +130,14 @@ def command(
         write_text(output, as_table(found, sentences, speed) + "".join(f"\n{line}\n" for line in told))
 
 
-def warnings(gold: str, seen: dict[str, int]) -> list[str]:
-    """One for each model that has seen so many of the answers."""
-    told = "warning: {:,} sentences of {} were in the training corpus of {}"
-    return [told.format(count, gold, path) for path, count in seen.items() if count]
+def warnings(gold: str, sentences: list[Sentence], seen: dict[str, int]) -> list[str]:
+    """One for each model that has seen so many of the answers, and one if answers are missing."""
+    counted = sum(len(sentence) >= MIN_WORDS for sentence in sentences)
+    told = f"of the {counted:,} sentences of {gold} with at least {MIN_WORDS} words were in the training corpus of"
+    found = [f"{count:,} {told} {path}" for path, count in seen.items() if count]
+    if missing := open_tokens(sentences):
+        found.append(f"{missing:,} words of {gold} are tagged {ANY!r}: no other tag counts as right there")
+    return [f"warning: {remark}" for remark in found]
 
 
 def for_programs(comparisons: dict[str, Comparison]) -> list[dict[str, Any]]:

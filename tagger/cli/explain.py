@@ -7,13 +7,14 @@ from dataclasses import asdict
 
 import click
 
+from tagger.cli.hints import Hint, untagged
 from tagger.cli.options import (
     PATH,
     check_output,
     encoding_option,
     examples,
     input_format_option,
-    models_option,
+    model_option,
     output_option,
     quiet_option,
     say,
@@ -35,7 +36,7 @@ from tagger.store import load_model
     ),
 )
 @click.argument("file", type=PATH, default="-")
-@models_option
+@model_option
 @click.option("--reasons", type=click.IntRange(1), default=5, show_default=True, help="How many to show for a token.")
 @click.option("--json", "as_program", is_flag=True, help="For programs: a sentence per line, all reasons.")
 @click.option("--html", "as_page", is_flag=True, help="As a page for a browser, with all reasons.")
@@ -71,6 +72,7 @@ def command(
         say(model.caveat, quiet)
     lines = Lines(file, encoding)
     sentences = read_sentences(lines, input_format or format_of(file), tagged=False, column=model.column_)
+    sentences = Hint(untagged(model.classes_), quiet=quiet).sentences(sentences)
     with open_output(output) as stream:
         if as_page:
             explained = explain(model, [sentence for sentence in sentences if len(sentence)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from tagger.classes import WordClasses
+from tagger.cli.hints import Hint, untagged
 from tagger.cli.options import (
     PATH,
     check_output,
@@ -53,7 +54,7 @@ def command(
     check_classes(templates, table, features)
     sentences = read_sentences(Lines(file, encoding), input_format or format_of(file), tagged=False)
     with open_output(output) as stream:
-        for sentence in sentences:
+        for sentence in Hint(untagged(), quiet=quiet).sentences(sentences):
             rows = zip(sentence.words, describe(sentence.words, templates, table), strict=True)
             text = "".join("\t".join([word, *found]) + "\n" for word, found in rows) + "\n"
             stream.write(text.encode("utf-8", "backslashreplace"))

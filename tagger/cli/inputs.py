@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import re
+import errno
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tagger.cli.hints import Hint
 from tagger.cli.options import say
 from tagger.constraints import Constraints
 from tagger.corpus import format_of, read_sentences
 from tagger.corpus.slash import tokens
-from tagger.errors import CorpusError, FileError, quote
+from tagger.errors import CorpusError, FileError
 from tagger.files import Lines, exists
-from tagger.lexicon import Lexicon
 from tagger.sentence import Sentence
 from tagger.stream import blocks
 
-GLUED = re.compile(r"[\"'“‘(]*([^\W\d_]{2,}[,;:!?]|[^\W\d_]{4,}\.)[\"'”’)]*")  # world. and well, but not Inc. and etc.
 LONGEST = 1 << 20  # tokens of a sentence: more would eat the memory
-LOOKED_AT = 1000  # sentences looked at to see whether their marks are glued to the words
 
 Named = tuple[str, list[Any]]  # of which file, and sentences or lines
 Source = tuple[Iterator[Any], Any]  # sentences or lines, and what has `waiting`
@@ -29,7 +28,7 @@ Source = tuple[Iterator[Any], Any]  # sentences or lines, and what has `waiting`
 def check_inputs(files: tuple[str, ...], tokenize: str | None, quiet: bool) -> None:
     for path in files:
         if path != "-" and not exists(path):
-            raise FileError(f"cannot read {path}: no such file")
+            raise FileError(f"cannot read {path}: {os.strerror(errno.ENOENT)}")
     if "-" in files and sys.stdin is not None and sys.stdin.isatty():
         how = "Type text" if tokenize else "Type a sentence per line, words and marks between spaces"
         say(f"{how}; Ctrl-D ends.", quiet)
@@ -111,25 +110,3 @@ def possible(sentences: Iterable[Sentence], lines: Lines, constraints: Constrain
         if fault and lines.skipped is not None:
             lines.skipped.add(lines.error(fault))
         yield Sentence([]) if fault else sentence
-
-
-class Hint:
-    """Lets sentences pass, and says once if marks are glued to words: a tagger wants `world .`, not `world.`"""
-
-    def __init__(self, lexicon: Lexicon | None) -> None:
-        self.lexicon = lexicon  # of words that are as they should be; None to say nothing
-        self.left = LOOKED_AT if lexicon else 0
-
-    def __call__(self, items: Iterator[Any], words: Callable[[Any], Sequence[str]]) -> Iterator[Any]:
-        for item in items:
-            if self.left and self.lexicon:
-                self.left -= 1
-                glued = [word for word in words(item) if GLUED.fullmatch(word)]
-                strange = [word for word in glued if not self.lexicon.known([word])[0]]
-                if strange:
-                    self.left = 0
-                    say(
-                        f"hint: {quote(strange[0])} looks like a word and a mark; --tokenize sets them apart",
-                        quiet=False,
-                    )
-            yield item

@@ -18,7 +18,7 @@ from tagger import memory
 from tagger.corpus import FORMATS, read_corpus
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, FileError, harmless
-from tagger.files import Skipped, check_writable, open_output
+from tagger.files import STDOUT, Skipped, check_writable, open_output
 from tagger.sentence import Sentence
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
-def models_option(command: Decorated) -> Decorated:
+def models_option(command: Decorated, which: str = "The model to use; of several, the mean.") -> Decorated:
     """One model, or several that work together."""
 
     def default(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -63,8 +63,13 @@ def models_option(command: Decorated) -> Decorated:
         metavar="FILE",
         multiple=True,
         callback=default,
-        help=f"The model to use; of several, the mean.  [env var: TAGGER_MODEL; default: {MODEL}]",
+        help=f"{which}  [env var: TAGGER_MODEL; default: {MODEL}]",
     )(command)
+
+
+def model_option(command: Decorated) -> Decorated:
+    """The same where several have no common answer: they are read, to be refused with a word."""
+    return models_option(command, "The model to use.")
 
 
 def output_option(command: Decorated) -> Decorated:
@@ -217,6 +222,12 @@ def say(message: str, quiet: bool) -> None:
     if not quiet:
         with suppress(OSError):
             click.echo(harmless(message, "\n"), err=True)
+
+
+def say_written(path: str, what: str, quiet: bool) -> None:
+    """That a file is there; who reads standard output sees for himself."""
+    if path not in STDOUT:
+        say(f"wrote {path}: {what}", quiet)
 
 
 def tag_map_of(path: str | None) -> TagMap | None:

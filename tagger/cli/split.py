@@ -20,9 +20,9 @@ from tagger.cli.options import (
     say,
     skipped,
 )
-from tagger.corpus import LOOK_AHEAD, read_sentences, recognise, render
-from tagger.errors import CorpusError
-from tagger.files import COMPRESSED, Lines, open_output
+from tagger.corpus import LOOK_AHEAD, plain_name, read_sentences, recognise, render
+from tagger.errors import CorpusError, FileError
+from tagger.files import Lines, exists, open_output, reason
 from tagger.partition import REST, partition
 from tagger.sentence import Sentence
 
@@ -42,7 +42,10 @@ SHARE = Finite(0, 1, max_open=True)
 @click.option("--test", type=SHARE, default=0.1, show_default=True, help="Fraction of the tokens for the test set.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed, another division.")
 @click.option(
-    "--output-folder", type=click.Path(file_okay=False), metavar="FOLDER", help="[default: that of the corpus]"
+    "--output-folder",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Made if need be.  [default: that of the corpus]",
 )
 @input_format_option
 @encoding_option
@@ -68,8 +71,9 @@ def command(
         raise click.UsageError(f"--dev {dev} and --test {test} leave nothing to train on.")
     shares = {name: share for name, share in (("dev", dev), ("test", test)) if share}
     files = {part: name_of(corpus, part, output_folder) for part in (REST, *shares)}
+    folder = Path(output_folder or ".")
     for path in files.values():
-        check_output(path, corpus)
+        check_output(path if exists(folder) else str(folder), corpus)
     lines = Lines(corpus, encoding, skipped())
     format = input_format or recognise(lines.head(LOOK_AHEAD))
     sentences = [s for s in read_sentences(lines, format, tagged=format not in WITH_LAYOUT) if len(s)]
@@ -77,6 +81,7 @@ def command(
     for part, path in files.items():
         if part not in parts:
             raise CorpusError(f"{path} would be empty: expected more sentences or other fractions")
+    make_folder(folder)
     write(sentences, parts, files, format)
     say(table(sentences, parts, files), quiet)
 
@@ -84,9 +89,15 @@ def command(
 def name_of(corpus: str, part: str, folder: str | None) -> str:
     """corpus.conllu.gz -> corpus.train.conllu.gz"""
     path = Path("corpus.txt" if corpus == "-" else corpus)
-    packed = path.suffix if path.suffix in COMPRESSED else ""
-    plain = path.with_suffix("") if packed else path
-    return str((Path(folder) if folder else path.parent) / f"{plain.stem}.{part}{plain.suffix}{packed}")
+    plain = plain_name(path)
+    return str((Path(folder) if folder else path.parent) / f"{plain.stem}.{part}{path.name.removeprefix(plain.stem)}")
+
+
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {folder}: {reason(error)}") from error
 
 
 def write(sentences: list[Sentence], parts: list[str], files: dict[str, str], format: str) -> None:

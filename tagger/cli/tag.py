@@ -12,7 +12,8 @@ import click
 
 from tagger.annotate import Annotator
 from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.inputs import Hint, PlainLines, Sentences, check_inputs, named_blocks
+from tagger.cli.hints import STRIP, Hint, Look, tokenised, untagged
+from tagger.cli.inputs import PlainLines, Sentences, check_inputs, named_blocks
 from tagger.cli.options import (
     PATH,
     Finite,
@@ -29,6 +30,7 @@ from tagger.cli.options import (
     output_option,
     quiet_option,
     say_unmapped,
+    say_written,
     skipped,
     tag_map_of,
     tokenize_option,
@@ -39,6 +41,7 @@ from tagger.cores import available_cores
 from tagger.corpus import FORMATS, format_of
 from tagger.errors import CorpusError
 from tagger.files import Lines, Skipped, open_output
+from tagger.model import Predictor
 from tagger.plain import writable
 from tagger.store import load_models
 from tagger.workers import in_order
@@ -119,19 +122,28 @@ def command(
     say_unmapped(tag_map, quiet)
     annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0, names)
     lines_in = not tokenize and all((input_format or format_of(path)) == "slash" for path in files)
-    hint = Hint(model.lexicon_ if lines_in and not quiet else None)
+    hint = Hint(*looks(model, keep_tags), quiet=quiet or not lines_in)
     left_out = skipped()
     reader: PlainLines | Sentences = Sentences(tokenize, input_format, model.column_, constraints)
     tagging: PlainRendering | Rendering = Rendering(annotator, write_as, left_out is not None)
     if lines_in and write_as == "slash" and annotator.only_tags and writable(names or model.classes_):
         reader, tagging = PlainLines(), PlainRendering(annotator, left_out is not None)
     todo = chain.from_iterable(named_blocks(Lines(path, encoding, left_out), reader, hint) for path in files)
+    written = 0
     with open_output(output) as stream, progress(files, output, quiet) as advance:
         for text, tokens, faults in in_order(tagging, todo, jobs or available_cores()):
             stream.write(text)
             stream.flush()
             report(faults, left_out)
             advance(tokens)
+            written += tokens
+    say_written(output, f"{written:,} tokens, as {write_as}", quiet)
+
+
+def looks(model: Predictor, keep_tags: bool) -> list[Look]:
+    """What is worth a hint in plain lines."""
+    both = f"--keep-tags keeps such tags, {STRIP}"
+    return [tokenised(model.lexicon_), *([] if keep_tags else [untagged(model.classes_, both)])]
 
 
 def report(faults: list[str], left_out: Skipped | None) -> None:

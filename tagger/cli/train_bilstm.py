@@ -17,7 +17,7 @@ from tagger.cli.options import (
     quiet_option,
     read_tagged,
 )
-from tagger.cli.training import Stop, check_course, conclude, course_options, output_model_option, watching
+from tagger.cli.training import Stop, check_course, conclude, course_options, output_model_option, say_doubts, watching
 from tagger.neural import need_torch
 from tagger.neural.bilstm import BiLSTMTagger
 from tagger.neural.vectors import Vectors, read_vectors
@@ -83,6 +83,7 @@ def command(
     check_course(dev, log, checkpoint, output, corpus, vectors)
     need_torch()
     sentences = read_tagged(corpus, input_format, encoding, column)
+    say_doubts(sentences, quiet)
     dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None
     table = outside(vectors, sentences, max_vectors) if vectors else None
     model = BiLSTMTagger(**settings)
@@ -90,7 +91,7 @@ def command(
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with Stop() as stop, watching(model.epochs, log, quiet, stop, "epoch") as watch:
         model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, vectors=table, pulse=watch.pulse)
-    conclude(model, sentences, output, begin, quiet, stop, saved, "epoch")
+    conclude(model, output, begin, quiet, stop, saved, "epoch")
 
 
 def outside(path: str, sentences: list[Sentence], others: int) -> Vectors:

@@ -20,7 +20,7 @@ from tagger.cli.options import (
     quiet_option,
     read_tagged,
 )
-from tagger.cli.training import Stop, check_course, conclude, course_options, output_model_option, watching
+from tagger.cli.training import Stop, check_course, conclude, course_options, output_model_option, say_doubts, watching
 from tagger.cli.tuning import Tuning
 from tagger.crf import CRFTagger
 from tagger.errors import TrainingError
@@ -111,6 +111,7 @@ def command(
     checkpoint = checkpoint or f"{output}.checkpoint"
     check_course(dev, log, checkpoint, output, corpus, classes, settings["features"], *unlabeled)
     sentences = read_tagged(corpus, input_format, encoding, column)
+    say_doubts(sentences, quiet, settings["partial"])
     dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None
     old = load_initial(init) if init else None
     table = load_classes(classes) if classes else learned(unlabeled, encoding, quiet, sentences) if unlabeled else None
@@ -124,7 +125,7 @@ def command(
                 model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old, classes=table)
         if tuning:
             model = tuning.concluded(model)
-    conclude(model, sentences, output, begin, quiet, stop, saved, "iteration")
+    conclude(model, output, begin, quiet, stop, saved, "iteration")
 
 
 def check_combination(dev: str | None, tune: bool, resume: bool, partial: bool) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
+from tagger.cli.hints import Hint, untagged
 from tagger.cli.options import (
     PATH,
     corpus_options,
@@ -17,7 +19,7 @@ from tagger.cli.options import (
     say,
     skipped,
 )
-from tagger.cli.training import check_model_output, closing_line, doubts, output_model_option
+from tagger.cli.training import check_model_output, closing_line, doubts, output_model_option, say_doubts
 from tagger.constraints import read_lexicon
 from tagger.corpus import format_of, read_sentences
 from tagger.files import Lines
@@ -92,7 +94,9 @@ def command(
         raise click.UsageError("--unlabeled and --partial need --order 2: a model of first order is counted only.")
     check_model_output(output, corpus, lexicon, *unlabeled)
     sentences = read_tagged(corpus, input_format, encoding, column)
-    raw = [sentence for path in unlabeled for sentence in read_untagged(path, encoding)]
+    say_doubts(sentences, quiet, settings["partial"])
+    hint = Hint(untagged(known_tags(sentences)), quiet=quiet)
+    raw = [sentence for path in unlabeled for sentence in hint.sentences(read_untagged(path, encoding))]
     model = HMMTagger(**settings).fit(
         sentences,
         unlabeled=raw,
@@ -103,13 +107,13 @@ def command(
     )
     model.column_ = column
     save_model(model, output)
-    for doubt in doubts(model, sentences):
+    for doubt in doubts(model):
         say(doubt, quiet)
     say(closing_line(model, output, time.perf_counter() - begin), quiet)
 
 
-def read_untagged(path: str, encoding: str) -> list[Sentence]:
-    return list(read_sentences(Lines(path, encoding, skipped()), format_of(path), tagged=False))
+def read_untagged(path: str, encoding: str) -> Iterator[Sentence]:
+    return read_sentences(Lines(path, encoding, skipped()), format_of(path), tagged=False)
 
 
 def known_tags(sentences: list[Sentence]) -> set[str]:

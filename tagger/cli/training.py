@@ -17,11 +17,12 @@ import click
 from tagger.checkpoint import Checkpoint
 from tagger.cli.bars import open_bar, show_bar
 from tagger.cli.options import MODEL, PATH, Decorated, check_output, given, say
+from tagger.corpus.tsv import header
 from tagger.course import Progress
 from tagger.errors import FileError
 from tagger.files import reason
 from tagger.model import Tagger
-from tagger.sentence import Sentence
+from tagger.sentence import ANY, Sentence, open_tokens
 from tagger.signals import heeded
 from tagger.store import save_model
 
@@ -168,18 +169,28 @@ def course(summary: dict[str, Any], unit: str) -> str:
     return f"{summary['iterations']} {unit}s{best}{loss}; stopped because {summary['stopped']}"
 
 
-def doubts(model: Tagger, sentences: Sequence[Sentence]) -> list[str]:
-    """What a user should know of a corpus that teaches little."""
-    found = []
+def say_doubts(sentences: Sequence[Sentence], quiet: bool, partial: bool | None = None) -> None:
+    """What a user should know of a corpus before anything is learned from it; `partial` is None where there is no such
+    training."""
     longest = max(map(len, sentences))
     if longest > LONG:
-        found.append(f"a sentence of the corpus has {longest:,} tokens: expected a sentence per line")
+        say(f"warning: a sentence of the corpus has {longest:,} tokens: expected a sentence per line", quiet)
+    if len(sentences) == 1:
+        say("warning: the corpus has one sentence only: expected a sentence per line", quiet)
+    if names := header(sentences):
+        say(f"hint: {names} on the first line looks like the names of columns; it is learned as a word", quiet)
+    if not partial and (count := open_tokens(sentences)):
+        how = "train-hmm and train-crf have --partial, which" if partial is None else "--partial"
+        say(f"hint: {count:,} words are tagged {ANY!r}, learned as a tag of its own; {how} leaves them open", quiet)
+
+
+def doubts(model: Tagger) -> list[str]:
+    """What a user should know of a model that has learned little."""
+    found = []
     if len(model.classes_) == 1:
         found.append(f"the corpus has one tag only: every word will be tagged {model.classes_[0]}")
     if model.get_params().get("l2") == model.get_params().get("l1") == 0 and model.summary_["loss"] < 1:
         found.append("the corpus is learned by heart, and with --l2 0 nothing holds the weights back; try --l2 0.25")
-    if model.summary_["sentences"] == 1:
-        found.append("the corpus has one sentence only: expected a sentence per line")
     return [f"warning: {doubt}" for doubt in found]
 
 
@@ -202,7 +213,6 @@ def check_course(dev: str | None, log: str | None, checkpoint: str, output: str,
 
 def conclude(
     model: Tagger,
-    sentences: Sequence[Sentence],
     output: str,
     begin: float,
     quiet: bool,
@@ -213,7 +223,7 @@ def conclude(
     """Write the model, say how it went, and leave as a signal asked for, if one came."""
     save_model(model, output)
     saved.remove()
-    for doubt in doubts(model, sentences):
+    for doubt in doubts(model):
         say(doubt, quiet)
     say(course(model.summary_, unit), quiet)
     say(closing_line(model, output, time.perf_counter() - begin, model.summary_.get("dev_accuracy")), quiet)

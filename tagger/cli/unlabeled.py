@@ -10,6 +10,7 @@ import click
 
 from tagger.classes import WordClasses
 from tagger.cli.bars import open_bar, show_bar
+from tagger.cli.hints import Hint, untagged
 from tagger.cli.options import skipped
 from tagger.clustering import MIN_COUNT, SIZES, Learning, learn_classes
 from tagger.corpus import format_of, read_sentences
@@ -30,11 +31,14 @@ def learn_from(
 
     noted = [skipped()]  # what is left out is noted the first time
 
+    hint = Hint(untagged(), quiet=quiet)
+
     def text() -> Iterator[Sequence[str]]:
         left_out = noted.pop() if noted else skipped() and Skipped()
         yield from more
         for path in files:
-            for sentence in read_sentences(Lines(path, encoding, left_out), format_of(path), tagged=False):
+            sentences = read_sentences(Lines(path, encoding, left_out), format_of(path), tagged=False)
+            for sentence in hint.sentences(sentences):
                 yield sentence.words
 
     with Bars(quiet) as bars:

@@ -140,6 +140,10 @@ def recognise(head: list[str]) -> str:
 
 def format_of(path: str, suffixes: dict[str, str] = SUFFIXES) -> str:
     """Of untagged text: plain lines, unless the file's name says otherwise."""
+    return suffixes.get(plain_name(path).suffix, "slash")
+
+
+def plain_name(path: str | Path) -> Path:
+    """The name that a file has, or would have, when it is not compressed."""
     name = Path(path)
-    name = name.with_suffix("") if name.suffix in COMPRESSED else name
-    return suffixes.get(name.suffix, "slash")
+    return name.with_suffix("") if name.suffix in COMPRESSED else name

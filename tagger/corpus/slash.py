@@ -15,6 +15,7 @@ from tagger.sentence import NO_TAG, Sentence
 
 SEPARATORS = " \t\n"
 TAG_SEPARATORS = SEPARATORS + "\r/"
+OTHERWISE = "; is it tagged, maybe in another way? --input-format knows tsv (word TAB tag), conllu, pku, jsonl, lines"
 REMEMBERED = 1 << 16  # distinct tokens, so that a text of any length needs no more memory
 
 
@@ -41,7 +42,8 @@ def split_token(token: str, lines: Lines) -> tuple[str, str]:
     if word and tag:
         return word, tag
     fault = "no slash in" if not slash else "an empty word in" if not word else "an empty tag in"
-    raise lines.error(f"expected word/TAG, got {fault} {quote(token)}")
+    advice = OTHERWISE if not slash and lines.number == 1 else ""
+    raise lines.error(f"expected word/TAG, got {fault} {quote(token)}{advice}")
 
 
 def split_if_tagged(token: str) -> tuple[str, str]:

@@ -1,16 +1,21 @@
 """`tsv`: a word per line, its tag in the second column, a blank line after each sentence.
 
-Further columns are ignored. Words may contain spaces here.
+Further columns are ignored. Words may contain spaces here. Spreadsheets like to write the names of the columns on the
+first line, which looks like a word and its tag; `header` finds it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from tagger.corpus.cells import checked, ending
 from tagger.errors import quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
+
+WORD_NAMES = frozenset(["word", "words", "form", "forms", "token", "tokens", "text"])
+TAG_NAMES = frozenset(["tag", "tags", "pos", "upos", "xpos", "postag", "pos_tag", "label"])
 
 
 def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
@@ -42,3 +47,14 @@ def write(sentence: Sentence, column: str) -> str:
 def written(row: tuple[str, ...]) -> str:
     *first, last = [cell.rstrip(" ") and cell for cell in row]  # a cell of spaces would look empty
     return "\t".join([*(checked(cell, "\t\n") for cell in first), ending(last, "\t\n")]) + "\n"
+
+
+def header(sentences: Sequence[Sentence]) -> str | None:
+    """The names of the columns, if the first word and its tag look like them and nothing else has that tag."""
+    if not sentences or not sentences[0].tags:
+        return None
+    word, tag = sentences[0].words[0], sentences[0].tags[0]
+    if word.lower() not in WORD_NAMES or tag.lower() not in TAG_NAMES:
+        return None
+    often = Counter(tag for sentence in sentences for tag in sentence.tags or ())
+    return f"{word}/{tag}" if often[tag] == 1 else None

@@ -1,0 +1,48 @@
+"""Files that are no text, or text in another encoding than was said: their first bytes tell.
+
+A spreadsheet exports UTF-16, a model is a zip file, a compressed text may lack its suffix. Read as text they would be
+a strange byte on line 1 at best, and words full of NULs at worst.
+"""
+
+from __future__ import annotations
+
+import codecs
+
+LOOKED_AT = 4096  # bytes
+LEAST = 8  # NULs that could not be meant
+MARKS = {  # of byte order, the longer ones first
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+SIGNATURES = {
+    b"PK\x03\x04": "a zip file, as models and spreadsheets are",
+    b"\x89PNG\r\n": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"%PDF-": "a PDF",
+    b"\xd0\xcf\x11\xe0": "a document of an office program",
+    b"\x93NUMPY": "an array of NumPy",
+    b"\x1f\x8b": "compressed data: unpack it, or let its name end with .gz",
+    b"BZh9": "compressed data: unpack it, or let its name end with .bz2",
+    b"\xfd7zXZ\x00": "compressed data: unpack it, or let its name end with .xz",
+}
+
+
+def disguise(begin: bytes, encoding: str) -> str | None:
+    """What bytes that should begin a text in this encoding are instead; None if nothing speaks against it."""
+    for signature, what in SIGNATURES.items():
+        if begin.startswith(signature):
+            return f"expected text, got {what}"
+    if codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")):
+        return None
+    likely = next((name for mark, name in MARKS.items() if begin.startswith(mark)), None) or wide(begin[:LOOKED_AT])
+    return f"looks like {likely}, not {encoding}; try --encoding {likely}" if likely else None
+
+
+def wide(begin: bytes) -> str | None:
+    """The encoding of text with two bytes for a letter, if that is what it is: every other byte is NUL, or nearly."""
+    even, odd = begin[::2].count(0), begin[1::2].count(0)
+    if abs(even - odd) < max(LEAST, len(begin) // 4):
+        return None
+    return "utf-16-be" if even > odd else "utf-16-le"

@@ -1,0 +1,130 @@
+"""What is said, once and on standard error, about text that is not what a command wants to read."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tagger import HMMTagger, Sentence, read_corpus, save_model
+from tagger.cli import run
+from tagger.corpus.tsv import header
+from tagger.sentence import open_tokens
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"
+TAGGED = "hint: 'Why/WRB' looks like a word with its tag"
+PARTLY = "the/D dog/N barks/V\nthe/D cat/? barks/V\nreally/? ?/?\n"
+
+
+@pytest.fixture
+def say(tmp_path, monkeypatch, capfd):
+    """Run a command in a folder of its own, which has a model: stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TAGGER_MODEL", raising=False)
+    save_model(HMMTagger(order=1).fit(read_corpus(TRAIN)), "model.npz")
+
+    def command(*args):
+        assert run([str(arg) for arg in args]) == 0
+        sys.stdout.flush()
+        return capfd.readouterr()
+
+    return command
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["tag", TEST],
+        ["explain", TEST],
+        ["features", TEST],
+        ["learn-classes", TEST, "--min-count", 1],
+        ["train-hmm", TRAIN, "--unlabeled", TEST],
+        ["train-crf", TRAIN, "--unlabeled", TEST, "--max-iterations", 1],
+    ],
+    ids=lambda args: args[0],
+)
+def test_tags_that_nobody_reads_are_hinted_at(say, args):
+    out, err = say(*args)
+    assert err.count("hint:") == 1 and TAGGED in err and "--strip-tags" in err
+    assert ("--keep-tags" in err) == (args[0] == "tag")
+    assert say(*args, "-q") == (out, "")
+
+
+def test_tags_are_taken_off_as_the_hint_says(say):
+    assert say("convert", TEST, "words.txt", "--strip-tags")[1].endswith("as slash\n")
+    Path("few.txt").write_text("".join(TEST.read_text().splitlines(keepends=True)[:3]))
+    for args in (["tag", "words.txt"], ["tag", "few.txt", "--keep-tags"]):
+        out, err = say(*args)
+        assert "hint" not in err and out.startswith("Why/WRB did/VBD nobody/NN")
+    assert "/" not in Path("words.txt").read_text().split("\n")[0]
+
+
+@pytest.mark.parametrize(
+    "text, hinted",
+    [
+        ("can/MD\n", True),  # a tag of the model
+        ("a b\ncan/AUX fish/VERB quickly/ADV .\n", True),  # another tag set
+        ("and/or\n", False),
+        ("on 1/2/20 3/4/20 5/6/20 7/8/20\n", False),
+        ("see http://a/b and/or c/d for the rest .\n", False),
+        ("\n", False),
+    ],
+)
+def test_what_looks_tagged(say, text, hinted):
+    Path("text.txt").write_text(text)
+    assert ("its tag" in say("tag", "text.txt")[1]) == hinted
+
+
+@pytest.mark.parametrize(
+    "text, hinted",
+    [("我爱北京天安门\n", True), ("他 来了。\n", True), ("他 来 了 。\n一九九八年\n全国人民代表大会 在 北京\n", False)],
+)
+def test_chinese_without_spaces_is_hinted_at(say, text, hinted):
+    Path("text.txt").write_text(text)
+    assert ("--tokenize chinese" in say("tag", "text.txt")[1]) == hinted
+
+
+def test_words_of_the_lexicon_are_as_they_should_be(say):
+    Path("long.txt").write_text("中国共产党中央委员会/NR\n来/VV\n")
+    save_model(HMMTagger(order=1).fit(read_corpus("long.txt", "slash")), "model.npz")
+    Path("text.txt").write_text("中国共产党中央委员会\n")
+    assert say("tag", "text.txt")[1] == ""
+
+
+@pytest.mark.parametrize("kind", ["hmm", "crf", "bilstm"])
+def test_open_tags_that_are_learned_as_a_tag_are_counted(say, kind):
+    small = ["--epochs", 1, "--hidden-size", 4] if kind == "bilstm" else []
+    if kind == "bilstm":
+        pytest.importorskip("torch")
+    Path("partly.txt").write_text(PARTLY)
+    _, err = say(f"train-{kind}", "partly.txt", *small)
+    assert err.startswith("hint: 2 words are tagged '?'") and "--partial" in err
+    if kind != "bilstm":
+        assert "hint" not in say(f"train-{kind}", "partly.txt", "--partial")[1]
+    assert say(f"train-{kind}", "partly.txt", "-q", *small) == ("", "")
+
+
+def test_a_tag_for_question_marks_is_one_like_any_other():
+    assert open_tokens([Sentence(["is", "it", "?", "?!"], ["V", "P", "?", "?"]), Sentence(["a"])]) == 0
+
+
+def test_missing_answers_are_told(say):
+    Path("gold.txt").write_text(PARTLY)
+    assert "warning: 2 words of gold.txt are tagged '?'" in say("eval", "gold.txt")[1]
+    assert "?" not in say("eval", TEST)[1]
+
+
+def test_names_of_columns_are_no_word(say):
+    Path("sheet.tsv").write_text("Word\tPOS\nthe\tD\ndog\tN\n\na\tD\nword\tN\n\n")
+    assert "hint: Word/POS on the first line looks like the names of columns" in say("train-hmm", "sheet.tsv")[1]
+    assert "Word/POS looks like the names of columns" in say("check", "sheet.tsv")[0]
+    assert json.loads(say("check", "sheet.tsv", "--json")[0])["header"] == "Word/POS"
+    assert "names of columns" not in say("check", TEST)[0]
+
+
+@pytest.mark.parametrize(
+    "tokens", [[("word", "N"), ("a", "D")], [("the", "tag")], [("word", "tag"), ("other", "tag")], []]
+)
+def test_other_first_words_are_words(tokens):
+    assert header([Sentence(*zip(*tokens, strict=True))] if tokens else []) is None
