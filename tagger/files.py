@@ -35,6 +35,7 @@ from typing import IO, Any, cast
 from tagger.disguise import disguise
 from tagger.errors import CorpusError, FileError
 
+LONGEST_NAME = 255  # bytes, on all file systems of today
 ATTEMPTS = 100  # to name a file while others write the same one
 BLOCK = 1 << 20  # bytes asked for at once; a pipe or a terminal gives less
 COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -146,7 +147,9 @@ class Lines:
 
     def _undecodable(self, escaped: str, column: int) -> CorpusError:
         byte = ord(escaped) - 0xDC00
-        return self.error(f"byte 0x{byte:02X} after {column} characters is not {self.encoding}; try --encoding")
+        return self.error(
+            f"byte 0x{byte:02X} after {column} characters is not {self.encoding}; try --encoding, or save it as utf-8"
+        )
 
     def _read(self) -> Generator[str, None, None]:
         pieces: list[str] = []  # of a line whose end has not come yet
@@ -362,10 +365,13 @@ def exists(path: str | os.PathLike[str]) -> bool:
 
 
 def no_file_name(path: str | os.PathLike[str]) -> str | None:
-    """What is wrong with a path that names a folder, be it there or not."""
+    """What is wrong with a path that names a folder, be it there or not, or that no file can have."""
     if os.path.isdir(path):  # noqa: PTH112 (as above)
         return "it is a directory"
-    return None if os.path.basename(path) else "it names a folder: expected a file"  # noqa: PTH119 (`Path` drops the slash)
+    name = os.path.basename(path)  # noqa: PTH119 (`Path` drops the slash)
+    if not name:
+        return "it names a folder: expected a file"
+    return "its name is too long" if len(os.fsencode(name)) > LONGEST_NAME else None
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -406,6 +406,8 @@ def test_where_something_else_is_no_checkpoint_is_saved_nor_removed(corpus, tmp_
         (["--init", "old.npz", "--checkpoint", "old.npz"], "old.npz is no checkpoint"),
         (["--log", "same", "--checkpoint", "same"], "cannot write same: it is an input or another output"),
         (["--log", "model.npz.checkpoint"], "cannot write model.npz.checkpoint: it is an input or another output"),
+        (["-o", ""], "cannot write : it names a folder"),
+        (["-o", "x" * 250], f"cannot write {'x' * 250}.checkpoint: its name is too long"),
         (["--log", "/dev/full"], "cannot write /dev/full: No space left"),
     ],
 )
