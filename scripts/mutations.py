@@ -24,6 +24,10 @@ NASTY_STRINGS = [
     "", " ", "a", "../../etc/passwd", "\x00", "\x1b[2J", "\udc80", "\u202e", "\u2028", "x" * 70_000, "word[0]\n" * 3000,
     "suffix:1-100[0] & suffix:1-100[0] & suffix:1-100[0] & suffix:1-100[0]", "class:7[0]", "prefix:0[0]", "?", "A|B",
 ]  # fmt: skip
+NASTY_TEMPLATES = [
+    "bias&" * 290_000 + "bias", "word[0] & " * 3000 + "word[0]", "suffix:1-2[0] & " * 2 + "suffix:1-100[0]",
+    "word[" + "1" * 5000 + "]", "suffix:1-" + "9" * 5000, "class:" + "1" * 5000, "word[0]\n" * 90_000, "# " * 90_000,
+]  # fmt: skip
 NASTY_VALUES: list[Any] = [None, True, [], {}, [[]], {"a": {}}, ["a"] * 5000, *NASTY_NUMBERS, *NASTY_STRINGS]
 NASTY_TEXTS = [
     "\x00", "\x1b]0;owned\x07", "\x1b[2J", "\x7f", "\x85", "\u2028", "\u2029", "\u202e", "\u2066", "\u200b", "\u200d",
@@ -174,8 +178,10 @@ def forge_json(rng: random.Random, content: bytes) -> bytes:
                 del where[last]
             else:
                 where[last] = deepcopy(rng.choice(NASTY_VALUES))
-    text = json.dumps(meta).encode("utf-8", "surrogatepass")
     case = rng.randrange(12)
+    if case == 5 and isinstance(meta, dict):
+        meta["template"] = rng.choice(NASTY_TEMPLATES)
+    text = json.dumps(meta).encode("utf-8", "surrogatepass")
     if case == 0:
         text = flip_bits(rng, text)
     elif case == 1:
@@ -197,7 +203,7 @@ def forge_array(rng: random.Random, content: bytes) -> bytes:
     array = array_of(members[name]).copy()
     kind = array.dtype.kind
     extremes = (
-        [np.nan, np.inf, -np.inf, 1e300, 3e38, 6e4, -1.0, 0.0, 1e-300, 5e-324, 1e-40]
+        [np.nan, np.inf, -np.inf, 1e300, 3e38, 6e4, -1.0, 0.0, 1e-300, 2e-100, 1e-60, 1e-40, 5e-324, 1e12]
         if kind == "f"
         else [0, 1, 255, 65535, 2**31, 2**32 - 1, 2**63, 2**64 - 1]
     )

@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -75,6 +74,8 @@ class Commands(click.Group):
 
 def near_names(name: str) -> list[str]:
     """Commands that begin so, or are spelled much like it."""
+    from difflib import get_close_matches
+
     name = name.lower().replace("_", "-")
     begin_so = [known for known in COMMANDS if name and known.startswith(name)]
     return begin_so or get_close_matches(name, COMMANDS)
