@@ -37,7 +37,7 @@ def disguise(begin: bytes, encoding: str) -> str | None:
     if codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")):
         return None
     likely = next((name for mark, name in MARKS.items() if begin.startswith(mark)), None) or wide(begin[:LOOKED_AT])
-    return f"looks like {likely}, not {encoding}; try --encoding {likely}" if likely else None
+    return f"looks like {likely}, not {encoding}; try --encoding {likely}, or save it as utf-8" if likely else None
 
 
 def wide(begin: bytes) -> str | None:

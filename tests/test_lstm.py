@@ -121,12 +121,13 @@ def test_vectors_are_read_as_others_write_them(tmp_path, name, content):
 @pytest.mark.parametrize(
     "content, message",
     [
-        (b"the 1 2\ndog 1\n", "v.txt:2: expected 2 numbers after 'dog', got '1'"),
-        (b"the 1 2\ndog 1 x\n", "v.txt:2: expected 2 numbers after 'dog', got '1 x'"),
+        (b"the 1 2\ndog 1\n", "v.txt:2: expected 2 numbers below 65,504 after 'dog', got '1'"),
+        (b"the 1 2\ndog 1 x\n", "v.txt:2: expected 2 numbers below 65,504 after 'dog', got '1 x'"),
         (b"the 1 nan\n", "v.txt:1: expected 2 numbers"),
-        (b"the\n", "v.txt:1: expected some numbers after 'the'"),
+        (b"the\n", "v.txt:1: expected some numbers below 65,504 after 'the'"),
         (b"", "no vector in it"),
-        (b"\xff\xfe 1 2\n", "v.txt:1"),
+        (b"\xff 1 2\n", "v.txt:1"),
+        (b"\xff\xfe1\x00 \x002\x00", "v.txt: looks like utf-16"),
     ],
 )
 def test_vectors_that_are_none_are_refused(tmp_path, content, message):

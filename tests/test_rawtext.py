@@ -119,7 +119,7 @@ def test_a_file_is_not_waited_for(tmp_path):
 def test_bad_bytes_are_refused_with_their_place(data, place, size):
     with pytest.raises(CorpusError) as caught:
         read(data, size=size)
-    assert str(caught.value) == f"stdin:{place} characters is not utf-8; try --encoding"
+    assert str(caught.value) == f"stdin:{place} characters is not utf-8; try --encoding, or save it as utf-8"
 
 
 # Chinese
