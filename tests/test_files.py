@@ -161,7 +161,9 @@ def test_wide_text_is_recognised(file, encoding):
     path = file("The/DT dog/NN barks/VBZ\n".encode(encoding))
     with pytest.raises(FileError) as caught:
         list(Lines(path))
-    assert str(caught.value) == f"{path}: looks like {encoding}, not utf-8; try --encoding {encoding}, or save it as utf-8"
+    assert (
+        str(caught.value) == f"{path}: looks like {encoding}, not utf-8; try --encoding {encoding}, or save it as utf-8"
+    )
     assert list(Lines(path, encoding)) == ["The/DT dog/NN barks/VBZ"]
 
 

@@ -454,3 +454,40 @@ def test_a_third_tag_decides():
 def test_the_smallest_corpora_work(text):
     model = fitted(text)
     assert len(model.predict([["a", "b", "unseen"]])[0]) == 3
+
+
+def test_numbers_dates_addresses_and_marks_are_known_by_their_looks():
+    """None of these was seen; others of their kind were."""
+    kinds = {
+        "CD": ["17", "2,500", "3.14", "1999", "42", "80,000"],
+        "DATE": ["12/24/2001", "1/2/1998", "11/30/2010", "3/7/2004"],
+        "URL": ["http://www.a.org", "http://example.com/x", "http://b.net/y", "http://www.tea.org/list"],
+        ".": ["!!", "...", "?!", "!!!"],
+        "NN": ["house", "tree", "stone", "window", "letter", "garden"],
+    }
+    text = [(" ".join(["see", word, "now"]), f"V {tag} A") for tag, words in kinds.items() for word in words]
+    model = fitted(text)
+    unseen = {"61": "CD", "7,300": "CD", "5/9/2003": "DATE", "http://www.c.org/z": "URL", "!!!!": ".", "gardens": "NN"}
+    assert {word: model.predict([["see", word, "now"]])[0][1] for word in unseen} == unseen
+
+
+def test_hundreds_of_tags_need_no_table_of_all_triples():
+    """As many triples as 301³ are never laid out, so what is there is found by searching."""
+    names = [f"T{i:03}" for i in range(300)]
+    text = [
+        (f"w{i} w{(i * 7) % 300} w{(i * 11 + 3) % 300}", " ".join(names[int(j) % 300] for j in (i, i * 7, i * 11 + 3)))
+        for i in range(300)
+    ]
+    model = fitted(text)
+    assert model.transitions_.lookup.table is None
+    words = ["w5", "w35", "w58", "new"]
+    assert model.predict([words])[0][:3] == ["T005", "T035", "T058"]
+    (P,) = model.predict_marginals([words])
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-9)
+    best = model.predict_nbest([words], 3)[0]
+    assert len(best) == 3 and best[0][0] >= best[1][0] >= best[2][0] and best[0][1] == model.predict([words])[0]
+    pairs = np.arange(301 * 301)[::977]
+    rows = np.array(
+        [[model.transitions_.probabilities(np.array([pair]), np.array([w]))[0] for w in range(301)] for pair in pairs]
+    )
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0, atol=1e-9)
