@@ -174,11 +174,16 @@ class Guesser:
         suffix_length = int(levels[1])
         fits = fits and [len(keys) for keys in testimony(Letters([]), suffix_length).values()] == levels.tolist()
         archive.check(fits, "the levels of its guesser do not fit each other")
-        positive = bool((counts > LEAST).all()) and bool((prior > LEAST).all())
-        archive.check(positive and bool((counts < MOST).all()), "the counts of its guesser are not all positive")
-        sane = bool((np.abs(np.log(np.maximum(kappas, LEAST))) < 10).all()) and bool((np.abs(weights) < 1000).all())
+        positive = within(counts, LEAST, MOST) and within(prior, LEAST, 2)
+        archive.check(positive, "the counts of its guesser are not all positive")
+        sane = within(kappas, 1e-4, 1e4) and within(weights, -1000, 1000)
         archive.check(sane, "the weights of its guesser are out of all bounds")
         return cls(prior, split(keys, sizes.astype(np.int64), rows, counts, kappas, levels), weights)
+
+
+def within(numbers: np.ndarray, low: float, high: float) -> bool:
+    """Whether all numbers lie between two bounds, however few bits they have."""
+    return not numbers.size or (low < float(numbers.min()) and float(numbers.max()) < high)
 
 
 def split(

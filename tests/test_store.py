@@ -367,12 +367,22 @@ def test_a_guesser_that_leans_out_of_all_bounds_is_refused(tmp_path, value):
     refused(path, "out of all bounds")
 
 
+def test_a_guesser_of_few_bits_is_read(tmp_path):
+    """Found by torture: bounds that such numbers cannot hold are no reason to warn."""
+    path = tmp_path / "model.npz"
+    save_model(HMMTagger().fit(CORPUS), path)
+    with np.load(path) as found:
+        rewritten = {name: found[name].astype(np.float16) for name in ("guesser.counts", "guesser.kappas")}
+    rewrite(path, **rewritten)
+    assert load_model(path).predict([["a", "dog"]]) == [["D", "N"]]
+
+
 def test_a_guesser_of_the_largest_counts_still_guesses(tmp_path):
     """Of a long word twenty endings are known, each of which leaves the vaguer one a share of 1e-16."""
     path, long = tmp_path / "model.npz", "bark" * 7
     save_model(HMMTagger(suffix_length=20).fit([*CORPUS, Sentence([long], CORPUS[0].tags[:1])]), path)
     with np.load(path) as found:
-        counts, kappas = np.full_like(found["guesser.counts"], 1e12), np.full_like(found["guesser.kappas"], 1e-4)
+        counts, kappas = np.full_like(found["guesser.counts"], 1e12), np.full_like(found["guesser.kappas"], 2e-4)
     rewrite(path, **{"guesser.counts": counts, "guesser.kappas": kappas})
     model = load_model(path)
     (P,) = model.predict_marginals([["dogs", long, "re" + long]])
