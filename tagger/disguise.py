@@ -41,8 +41,10 @@ def disguise(begin: bytes, encoding: str) -> str | None:
 
 
 def wide(begin: bytes) -> str | None:
-    """The encoding of text with two bytes for a letter, if that is what it is: every other byte is NUL, or nearly."""
+    """The encoding of text with two bytes for a letter, if that is what it is: of two bytes one is NUL, always the same,
+    or nearly always."""
+    half = len(begin) // 2
     even, odd = begin[::2].count(0), begin[1::2].count(0)
-    if abs(even - odd) < max(LEAST, len(begin) // 4):
+    if max(even, odd) < max(LEAST, 0.9 * half) or min(even, odd) > 0.1 * half:
         return None
     return "utf-16-be" if even > odd else "utf-16-le"

@@ -156,6 +156,12 @@ def test_truncated_utf16_is_an_error_and_not_a_crash(file):
         list(Lines(file("a\nb".encode("utf-16") + b"\x00"), "utf-16"))
 
 
+def test_some_nuls_do_not_make_wide_text(file):
+    """Found by fuzzing: what was written must be read again."""
+    words = ["\x00\x0f\x00", "\x00(\x00&", "<after>", "~\x00\x00\x00\x00\x00\x00\x0f\x00", "\x00"]
+    assert list(Lines(file("\n".join(words).encode()))) == words
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_wide_text_is_recognised(file, encoding):
     path = file("The/DT dog/NN barks/VBZ\n".encode(encoding))
