@@ -41,8 +41,8 @@ def disguise(begin: bytes, encoding: str) -> str | None:
 
 
 def wide(begin: bytes) -> str | None:
-    """The encoding of text with two bytes for a letter, if that is what it is: of two bytes one is NUL, always the same,
-    or nearly always."""
+    """The encoding of text with two bytes for a letter, if that is what it is: of two bytes one is NUL, nearly always
+    the same."""
     half = len(begin) // 2
     even, odd = begin[::2].count(0), begin[1::2].count(0)
     if max(even, odd) < max(LEAST, 0.9 * half) or min(even, odd) > 0.1 * half:
