@@ -90,6 +90,15 @@ def test_what_cannot_be_or_be_written_is_skipped_too(home):
     assert done.stdout.decode().startswith("\ndog/") and b"cannot be written" in done.stderr
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_cannot_be_written_is_told_with_its_sentence(home, jobs):
+    """Far behind, so that it stands in another block than the first sentence."""
+    text = b'{"words": ["dog"]}\n' * 30_000 + b'{"words": ["dog"], "x": 1e999}\n'
+    done = tagger(home, "tag", "--input-format", "jsonl", "--jobs", jobs, text=text)
+    assert done.returncode == 1 and done.stdout.count(b"\n") == 30_000
+    assert done.stderr == b"tagger: stdin: sentence 30,001: a number that is not finite cannot be written as JSON\n"
+
+
 @pytest.mark.parametrize("command", ["train-hmm", "train-crf", "eval", "check", "crossval", "split", "convert"])
 def test_every_command_that_reads_a_corpus_can_skip(home, command):
     path = home / "corpus.txt"

@@ -21,7 +21,7 @@ from tagger.stream import blocks
 
 LONGEST = 1 << 20  # tokens of a sentence: more would eat the memory
 
-Named = tuple[str, list[Any]]  # of which file, and sentences or lines
+Named = tuple[str, int, list[Any]]  # of which file, how many came before, and sentences or lines
 Source = tuple[Iterator[Any], Any]  # sentences or lines, and what has `waiting`
 
 
@@ -77,8 +77,10 @@ class Sentences:
 
 def named_blocks(lines: Lines, reader: PlainLines | Sentences, hint: Hint) -> Iterator[tuple[Named, bool]]:
     items, source = reader.read(lines)
+    before = 0
     for block, urgent in blocks(hint(items, reader.words), reader.weigh, lambda: source.waiting):
-        yield (lines.name, block), urgent
+        yield (lines.name, before, block), urgent
+        before += len(block)
 
 
 def sound_lines(lines: Lines) -> Iterator[str]:

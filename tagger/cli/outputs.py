@@ -28,14 +28,14 @@ class Rendering:
         work, column = self.annotator.start(), self.annotator.model.column_
 
         def answer(named: Named) -> Answer:
-            name, block = named
+            name, before, block = named
             done: list[bytes] = []
             faults: list[str] = []
-            for sentence in work(block):
+            for number, sentence in enumerate(work(block), before + 1):
                 try:
                     done.append(render(sentence, self.format, column))
                 except CorpusError as error:
-                    faults.append(f"{name}: {error}")
+                    faults.append(f"{name}: sentence {number:,}: {error}")
                     if not self.skip:
                         break
                     done.append(b"\n")
@@ -57,11 +57,11 @@ class PlainRendering:
         carefully = Rendering(self.annotator, "slash", self.skip)
 
         def answer(named: Named) -> Answer:
-            name, lines = named
+            name, before, lines = named
             text, tokens = work(lines)
             try:
                 return text.encode(), tokens, []
             except UnicodeEncodeError:  # half a character: everything before it can be written
-                return carefully()((name, [Sentence(words) for words in map(slash_tokens, lines)]))
+                return carefully()((name, before, [Sentence(words) for words in map(slash_tokens, lines)]))
 
         return answer
