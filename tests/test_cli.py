@@ -670,6 +670,7 @@ class TestSignals:
             process.stdin.write(SENTENCE.encode())
             process.stdin.flush()
             wait_for(lambda: writing(process.pid, home))
+            time.sleep(0.2)  # until it waits for more: a signal just before a system call is heeded only after it
             process.send_signal(number)
             assert process.wait(WAIT) == code
             assert re.fullmatch(rb"\n?tagger: \w+\n", process.stderr.read())
