@@ -119,10 +119,10 @@ class Teacher:
         """
         first, new = self.first.transitions, now.transitions
         n, rest = first.totals + 1, new.rest
-        owners, w = new.rows.owners, new.rows.tags
-        base = rest[owners] * new.A[owners % (new.K + 1), w]
-        P = first.probabilities(owners, w)
-        return float((n[owners] * P * np.log1p(new.seen / base)).sum() + (n * np.log(rest)).sum())
+        pairs, w = new.pairs, new.keys % (new.K + 1)
+        base = rest[pairs] * new.A[pairs % (new.K + 1), w]
+        P = first.probabilities(pairs, w)
+        return float((n[pairs] * P * np.log1p(new.seen / base)).sum() + (n * np.log(rest)).sum())
 
     def word_prior(self, expected: np.ndarray, factor: np.ndarray) -> float:
         """Σ n(v) · P(x | v) · log P'(x | v), less what it was at first."""

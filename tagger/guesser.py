@@ -26,13 +26,14 @@ import numpy as np
 from tagger.archive import LEAST, MOST, Archive, Arrays, narrow
 from tagger.leaning import best_kappa, leaning
 from tagger.letters import NONE, Letters, joined
-from tagger.pooling import pool_weights, pooled
-from tagger.rows import Rows, adds_up, summed
+from tagger.pooling import narrowed, pool_weights, pooled
+from tagger.rows import Rows, adds_up
 
 BEGINNING = 5  # letters
-AT_ONCE = 1 << 16  # words × tags, so that what a few words need stays in the processor's cache
+AT_ONCE = 1 << 16  # words × tags
 JUDGED = 1 << 18  # at most so many words × tags are judged to find the weights
 MOST_JUDGED = 1000  # and at most so many words
+LIKELY = 256  # tags of each are enough for that
 
 Witness = list[np.ndarray]  # keys of words, from vague to precise
 
@@ -102,37 +103,47 @@ class Guesser:
     ) -> tuple[Guesser, np.ndarray, np.ndarray]:
         """From words, of which some are `rare` (a mask), their tags and counts.
 
-        Also returns some of the rare words, and what is guessed for each of them from all other words (words, K).
+        Also returns some of the rare words, and what is guessed for each of their entries from all other words.
         """
         owners, tags = rows.owners, rows.tags
         total = np.bincount(owners, weights=counts, minlength=len(words))
         share = counts / total[owners]
-        few = np.flatnonzero(rare[owners])  # entries of rare words
+        by_tag = np.argsort(tags, kind="stable")  # entries
+        few = by_tag[rare[owners[by_tag]]]  # those of rare words
         prior = np.bincount(tags[few], weights=share[few], minlength=K) + 1 / K
         prior /= prior.sum()
         said = testimony(Letters(words), suffix_length)
         witnesses = []
         for name, keys in said.items():
-            of = slice(None) if name == "letters" else few  # frequent words tell of their capitalised forms
+            of = by_tag if name == "letters" else few  # frequent words tell of their capitalised forms
             witnesses.append(learn_witness(keys, owners[of], tags[of], share[of], prior))
         rarest = rare & (total == total[rare].min())
         new = some(rarest, K)
         judged = np.concatenate([new, some(rare & ~rarest, K)])
         own = shares(rows, counts, judged, K)
         guesser = cls(prior, witnesses, np.ones(1 + len(witnesses)))
-        opinions = guesser.opinions([[key[judged] for key in keys] for keys in said.values()], own)
-        guesser.weights = pool_weights(opinions[: len(new)], own[: len(new)])
-        return guesser, judged, pooled(guesser.weights, opinions)[0]
+        width, found = min(K, max(LIKELY, int(rows.widths[judged].max()))), []
+        for part in guesser.parts(len(judged)):
+            opinions = guesser.opinions([[key[judged[part]] for key in keys] for keys in said.values()], own[part])
+            found.append(narrowed(opinions, own[part], width))
+        opinions, gold = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        guesser.weights = pool_weights(opinions[: len(new)], gold[: len(new)])
+        P, _ = pooled(guesser.weights, opinions)
+        return guesser, judged, P[gold > 0]
 
     def __call__(self, words: Sequence[str], own: np.ndarray | None = None) -> np.ndarray:
         """(words, K) the probability of each tag; `own` (words, K) is what the words themselves have taught."""
         said = testimony(Letters(words), self.suffix_length).values()
         out = np.empty((len(words), len(self.prior)))
-        size = max(1, AT_ONCE // len(self.prior))
-        for part in (slice(i, i + size) for i in range(0, len(words), size)):
+        for part in self.parts(len(words)):
             opinions = self.opinions([[key[part] for key in keys] for keys in said], None if own is None else own[part])
             out[part], _ = pooled(self.weights, opinions)
         return out
+
+    def parts(self, words: int) -> list[slice]:
+        """So few words at once that what is needed for them stays in the processor's cache."""
+        size = max(1, AT_ONCE // len(self.prior))
+        return [slice(i, i + size) for i in range(0, words, size)]
 
     def opinions(self, said: list[Witness], own: np.ndarray | None) -> np.ndarray:
         """(words, 1 + witnesses, K) log P_0, and log P_i / P_0 of each witness."""
@@ -203,20 +214,33 @@ def split(
 def learn_witness(
     said: Witness, owners: np.ndarray, tags: np.ndarray, share: np.ndarray, prior: np.ndarray
 ) -> list[Level]:
-    """The levels of one witness, from the entries (word, tag, share) of words."""
-    K = len(prior)
+    """The levels of one witness, from the entries (word, tag, share) of words, by rising tag.
+
+    One stable sort by keys brings the entries of a description together, and those of its tags among them.
+    """
     guess = prior[tags]  # of each entry's tag, from all other words, by the levels done so far
     levels = []
     for key in said:
         there = np.flatnonzero(key[owners] != NONE)
-        keys, at = np.unique(key[owners[there]], return_inverse=True)
-        cells, counts, of_tag = summed(at * K + tags[there], share[there], len(keys) * K)
-        of_all = np.bincount(at, weights=share[there], minlength=len(keys))
-        others = of_tag - share[there], of_all[at] - 1.0, guess[there]
-        kappa = best_kappa(*others, share[there])
+        there = there[np.argsort(key[owners[there]], kind="stable")]
+        keys, tag, part = key[owners[there]], tags[there], share[there]
+        new_key = changes(keys)
+        new_cell = new_key | changes(tag)
+        at, cell = np.cumsum(new_key) - 1, np.cumsum(new_cell) - 1
+        of_all, of_tag = np.bincount(at, weights=part), np.bincount(cell, weights=part)
+        others = of_tag[cell] - part, of_all[at] - 1.0, guess[there]
+        kappa = best_kappa(*others, part)
         guess[there] = leaning(*others, kappa)
-        levels.append(Level(keys, Rows.of(cells, len(keys), K), counts.astype(np.float32), kappa))
+        rows = Rows(np.bincount(at[new_cell]), tag[new_cell])
+        levels.append(Level(keys[new_key], rows, of_tag.astype(np.float32), kappa))
     return levels
+
+
+def changes(numbers: np.ndarray) -> np.ndarray:
+    """Whether each number differs from the one before; the first does."""
+    differs = np.ones(len(numbers), bool)
+    differs[1:] = numbers[1:] != numbers[:-1]
+    return differs
 
 
 def some(mask: np.ndarray, K: int) -> np.ndarray:
@@ -230,7 +254,8 @@ def shares(rows: Rows, counts: np.ndarray, words: np.ndarray, K: int) -> np.ndar
     """(words, K) the share of each tag in a word's tokens; a line of zeros where the word is -1."""
     known = np.flatnonzero(words >= 0)
     entries, widths = rows.entries(words[known])
+    owners = np.repeat(known, widths)
+    total = np.bincount(owners, weights=counts[entries], minlength=len(words))
     out = np.zeros((len(words), K))
-    out[np.repeat(known, widths), rows.tags[entries]] = counts[entries]
-    out[known] /= out[known].sum(axis=1, keepdims=True)
+    out[owners, rows.tags[entries]] = counts[entries] / total[owners]
     return out

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 GRID = np.exp(np.arange(-3.0, 9.0, 0.5))  # candidates for κ
-COARSE = 4
+COARSE, HALVES = 4, (2, 1)
 ENOUGH_TO_TELL = 20_000
 
 
@@ -28,7 +28,7 @@ def leaning(of_tag: np.ndarray, of_all: np.ndarray, guess: np.ndarray, kappa: fl
 def best_kappa(of_tag: np.ndarray, of_all: np.ndarray, guess: np.ndarray, weights: np.ndarray) -> float:
     """The κ that makes things of these weights most likely, whose counts are those of all the others.
 
-    Every fourth candidate is tried, then the neighbours of the best; of many numbers some are enough to decide.
+    Every fourth candidate is tried, then those halfway to the neighbours of the best; of many numbers some are enough.
     """
     some = enough(len(of_tag))
     part, whole, low, weight = np.maximum(of_tag[some], 0.0), np.maximum(of_all[some], 0.0), guess[some], weights[some]
@@ -36,6 +36,8 @@ def best_kappa(of_tag: np.ndarray, of_all: np.ndarray, guess: np.ndarray, weight
     def fit(i: int) -> float:
         return float((weight * np.log((part + GRID[i] * low) / (whole + GRID[i]))).sum())
 
-    best = max(range(COARSE // 2, len(GRID), COARSE), key=fit)
-    best = max(range(max(0, best - COARSE + 1), min(len(GRID), best + COARSE)), key=fit)
-    return float(GRID[best])
+    fits = {i: fit(i) for i in range(COARSE // 2, len(GRID), COARSE)}
+    for step in HALVES:
+        best = max(fits, key=fits.__getitem__)
+        fits |= {i: fit(i) for i in (best - step, best + step) if 0 <= i < len(GRID)}
+    return float(GRID[max(fits, key=fits.__getitem__)])

@@ -60,9 +60,8 @@ class Neighbours:
 
         cells, before = tally(place * width + u[there], len(entries) * width)
         E, of_pair = cells // width, cells % width * width + entries[cells // width] % K
-        rest = np.bincount(pairs[~there], minlength=width**2)
-        some = np.flatnonzero(rest)
-        seen, total = np.append(before, rest[some]), transitions.totals[np.append(of_pair, some)]
+        some, rest = tally(pairs[~there], width**2)
+        seen, total = np.append(before, rest), transitions.totals[np.append(of_pair, some)]
         kappa = best_kappa(seen - 1, total - 1, np.append(P[E], others[some % width]), seen)
 
         keys = place * width + w[there]

@@ -25,6 +25,22 @@ def pooled(weights: np.ndarray, opinions: np.ndarray) -> tuple[np.ndarray, np.nd
     return P, (best + np.log(Z))[:, 0]
 
 
+def usual(count: int) -> np.ndarray:
+    """(count,) the weights one would give without knowing more."""
+    return np.array([1.0, *[0.5] * (count - 1)])
+
+
+def narrowed(opinions: np.ndarray, gold: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """(words, I, width) and (words, width): of each word the true tags and those that seem likeliest, by rising tag."""
+    _, count, K = opinions.shape
+    if width == K:
+        return opinions, gold
+    likely = usual(count) @ opinions
+    likely[gold > 0] = np.inf
+    tags = np.sort(np.argpartition(likely, K - width, axis=1)[:, K - width :], axis=1)
+    return np.take_along_axis(opinions, tags[:, None], axis=2), np.take_along_axis(gold, tags, axis=1)
+
+
 def pool_weights(opinions: np.ndarray, gold: np.ndarray) -> np.ndarray:
     """The weights a under which gold (words, K) is most likely, less ½ · ‖a - usual‖², which matters for few words.
 
@@ -32,20 +48,20 @@ def pool_weights(opinions: np.ndarray, gold: np.ndarray) -> np.ndarray:
     gradient_i = Σ (gold - P) · o_i - (a_i - usual_i)
     Hessian_ij = -Σ_words Cov_P(o_i, o_j) - [i = j]
     """
-    usual = np.array([1.0, *[0.5] * (opinions.shape[1] - 1)])
+    expected = usual(opinions.shape[1])
     favour = (opinions @ gold[:, :, None]).sum(axis=(0, 2))  # Σ gold · o_i
 
     def objective(a: np.ndarray, log_Z: np.ndarray) -> float:
-        return float(a @ favour - log_Z.sum() - (a - usual) @ (a - usual) / 2)
+        return float(a @ favour - log_Z.sum() - (a - expected) @ (a - expected) / 2)
 
     weighted = np.empty_like(opinions)
-    a = usual
+    a = expected
     P, log_Z = pooled(a, opinions)
     now = objective(a, log_Z)
     for _ in range(NEWTON_STEPS):
         np.multiply(opinions, P[:, None], out=weighted)
         mean = weighted.sum(axis=2)  # (words, I)
-        gradient = favour - mean.sum(axis=0) - (a - usual)
+        gradient = favour - mean.sum(axis=0) - (a - expected)
         curvature = (weighted @ opinions.transpose(0, 2, 1)).sum(axis=0) - mean.T @ mean + np.eye(len(a))
         step = np.linalg.solve(curvature, gradient)
         before, now = now, -np.inf

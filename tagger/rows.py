@@ -16,7 +16,8 @@ SMALL, FILLED = 1 << 16, 32  # so many cells are always laid out; others if one 
 
 class Rows:
     def __init__(self, widths: np.ndarray, tags: np.ndarray) -> None:
-        self.bounds = np.concatenate([[0], np.cumsum(widths, dtype=np.int64)])  # (rows + 1,)
+        self.bounds = np.zeros(len(widths) + 1, np.int64)
+        np.cumsum(widths, out=self.bounds[1:])
         self.tags = tags  # (entries,)
 
     @classmethod

@@ -80,8 +80,8 @@ class Transitions:
     """P(w | u, v) of K tags and the mark."""
 
     A: np.ndarray  # (K + 1, K + 1) P(w | v); row K is the start, column K the end
-    rows: Rows  # for each pair u · (K + 1) + v the tags seen after it
-    seen: np.ndarray  # of each entry
+    keys: np.ndarray  # (trigrams,) ascending: (u · (K + 1) + v) · (K + 1) + w of those that were seen
+    seen: np.ndarray  # (trigrams,)
     rest: np.ndarray  # ((K + 1)²,) 1 - the sum of `seen`
     weights: np.ndarray  # (3,) λ_1, λ_2, λ_3
     totals: np.ndarray  # ((K + 1)²,) how often each pair was seen
@@ -92,28 +92,29 @@ class Transitions:
         width = steps.K + 1
         keys, counts = tally(steps.pairs * width + steps.w, width**3)
         pairs, v, w = keys // width, keys // width % width, keys % width
-        totals = np.bincount(pairs, weights=counts, minlength=width**2).astype(float)  # of no pairs NumPy's are whole
+        totals = np.bincount(pairs, weights=counts, minlength=width**2).astype(float, copy=False)  # of no pairs: whole
         of_v = bigrams.sum(axis=1)
         weights = votes(counts, totals[pairs], bigrams[v, w], of_v[v], unigrams[w], unigrams.sum(), order)
         prior = unigrams / unigrams.sum()
         start = np.append(prior[:-1] / prior[:-1].sum(), 0.0)  # no sentence ends before it began
-        lean = np.where(of_v > 0, weights[0] / (weights[0] + weights[1]), 1.0)[:, None]
-        A = (1 - lean) / np.maximum(of_v, 1)[:, None] * bigrams
+        lean = weights[0] / (weights[0] + weights[1])
+        A = bigrams * ((1 - lean) / np.maximum(of_v, 1))[:, None]
         A += lean * prior
-        A[-1] += lean[-1] * (start - prior)
+        A[of_v == 0] = prior
+        A[-1] += (lean if of_v[-1] else 1.0) * (start - prior)
         if order == 1:
-            keys, pairs, w, counts = (array[:0] for array in (keys, pairs, w, counts))
+            keys, pairs, counts = (array[:0] for array in (keys, pairs, counts))
         rest = np.where(totals > 0, 1 - weights[2], 1.0)
-        return cls(A, Rows.of(keys, width**2, width), weights[2] * counts / totals[pairs], rest, weights, totals)
+        return cls(A, keys, weights[2] * counts / totals[pairs], rest, weights, totals)
 
     @property
     def K(self) -> int:
         return len(self.A) - 1
 
     @property
-    def keys(self) -> np.ndarray:
-        """(u · (K + 1) + v) · (K + 1) + w of each entry, ascending."""
-        return self.rows.owners * (self.K + 1) + self.rows.tags
+    def pairs(self) -> np.ndarray:
+        """(trigrams,) u · (K + 1) + v"""
+        return self.keys // (self.K + 1)
 
     def learn(self, keys: np.ndarray, expected: np.ndarray) -> Transitions:
         """After trigrams were seen so often beyond those that were counted.
@@ -125,10 +126,9 @@ class Transitions:
         more = np.bincount(keys // width, weights=expected, minlength=width**2)
         every = np.union1d(self.keys, keys)
         values = np.zeros(len(every))
-        values[np.searchsorted(every, self.keys)] += n[self.rows.owners] * self.seen
+        values[np.searchsorted(every, self.keys)] += n[self.pairs] * self.seen
         values[np.searchsorted(every, keys)] += expected
-        rows = Rows.of(every, width**2, width)
-        return replace(self, rows=rows, seen=values / (n + more)[rows.owners], rest=self.rest * n / (n + more))
+        return replace(self, keys=every, seen=values / (n + more)[every // width], rest=self.rest * n / (n + more))
 
     @cached_property
     def lookup(self) -> Lookup:
@@ -148,7 +148,8 @@ class Transitions:
 
     def arrays(self) -> Arrays:
         own = {"pi": self.A[-1, :-1], "A": self.A[:-1, :-1], "end": self.A[:-1, -1], "interpolation": self.weights}
-        return own | self.rows.arrays("trigrams") | {"trigrams.seen": self.seen, "trigrams.totals": self.totals}
+        rows = Rows.of(self.keys, (self.K + 1) ** 2, self.K + 1)
+        return own | rows.arrays("trigrams") | {"trigrams.seen": self.seen, "trigrams.totals": self.totals}
 
     @classmethod
     def restore(cls, archive: Archive, K: int) -> Transitions:
@@ -164,7 +165,7 @@ class Transitions:
         rest = 1 - np.bincount(rows.owners, weights=seen, minlength=len(rows))
         positive = A.ravel()[:-1].min() > 0 and seen.min(initial=1) > 0 and rest.min() > 0 and totals.min() >= 0
         archive.check(bool(positive), "its transitions are not all probabilities above 0")
-        return cls(A, rows, seen, rest, weights, totals)
+        return cls(A, rows.owners * (K + 1) + rows.tags, seen, rest, weights, totals)
 
 
 def votes(

@@ -100,8 +100,7 @@ class WordModel:
         for i, word in zip(firsts, initial(lexicon, [words[i] for i in firsts]), strict=True):
             words[i] = word
         guesser, judged, guess = Guesser.learn(words, rare, lexicon.rows, counts, K, suffix_length)
-        entries, widths = lexicon.rows.entries(judged)
-        guess = guess[np.repeat(np.arange(len(judged)), widths), lexicon.rows.tags[entries]]
+        entries, _ = lexicon.rows.entries(judged)
         strength = best_kappa(counts[entries] - 1, total[owners[entries]] - 1, guess, counts[entries])
         # count(x, t) / (count(x) + λ) · P(x) / P(t), where P(x) = count(x) / N
         of_word = total[owners]

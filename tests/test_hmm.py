@@ -7,12 +7,12 @@ from math import log
 import numpy as np
 import pytest
 
-from tagger import HMMTagger, Sentence, load_model, save_model
+from tagger import HMMTagger, Sentence, guesser, load_model, save_model
 from tagger.errors import TrainingError
 from tagger.guesser import Guesser, Level, learn_witness
 from tagger.leaning import GRID, best_kappa, leaning
 from tagger.letters import Letters
-from tagger.pooling import pool_weights, pooled
+from tagger.pooling import narrowed, pool_weights, pooled
 from tagger.rows import Rows
 from tagger.transitions import Steps, Transitions, votes
 
@@ -88,8 +88,8 @@ def test_known_trigrams_come_back_from_sampled_text():
         shared = counted[1] + counted[0]  # what interpolation gives away
         assert np.abs(found - table[u, v]).max() < 0.03 + shared
         seen_only = np.zeros(3)
-        entries, _ = model.transitions_.rows.entries(np.array([u * 3 + v]))
-        seen_only[model.transitions_.rows.tags[entries]] = model.transitions_.seen[entries] / counted[2]
+        entries = np.flatnonzero(model.transitions_.pairs == u * 3 + v)
+        seen_only[model.transitions_.keys[entries] % 3] = model.transitions_.seen[entries] / counted[2]
         np.testing.assert_allclose(seen_only, table[u, v], atol=0.05)
 
 
@@ -148,7 +148,7 @@ def likeliest(terms):
 def test_every_kappa_of_a_witness_judges_each_word_by_the_others():
     """Six words with keys of two precisions; what a word has counted itself is taken away by hand."""
     vague, precise = [1, 1, 1, 1, 2, 2], [3, 3, 4, 4, 5, 0]  # 0: nothing to say
-    entries = [(0, 0, 1.0), (1, 0, 0.5), (1, 1, 0.5), (2, 1, 1.0), (3, 1, 1.0), (4, 0, 1.0), (5, 2, 1.0)]
+    entries = [(0, 0, 1.0), (1, 0, 0.5), (4, 0, 1.0), (1, 1, 0.5), (2, 1, 1.0), (3, 1, 1.0), (5, 2, 1.0)]  # by tag
     prior = [0.5, 0.3, 0.2]
     guess = {(word, tag): prior[tag] for word, tag, _ in entries}
     expected = []
@@ -165,6 +165,22 @@ def test_every_kappa_of_a_witness_judges_each_word_by_the_others():
     said = [np.array(keys, np.uint64) for keys in (vague, precise)]
     levels = learn_witness(said, words, tags, shares, np.array(prior))
     assert [level.kappa for level in levels] == pytest.approx(expected)
+    for level, keys in zip(levels, (vague, precise), strict=True):
+        counted = Counter()
+        for word, tag, share in entries:
+            counted[keys[word], tag] += share * (keys[word] > 0)
+        found = zip(level.keys[level.rows.owners].tolist(), level.rows.tags.tolist(), strict=True)
+        assert dict(zip(found, level.counts.tolist(), strict=True)) == +counted
+        assert level.keys.tolist() == sorted({*keys} - {0})
+
+
+def test_descriptions_keep_each_tag_once():
+    endings = {"ing": "V", "ed": "A", "ng": "N"}
+    text = [(f"{stem}{end} a", f"{tag} D") for stem in "bcdfgh" for end, tag in endings.items()]
+    levels = [level for witness in fitted(text).words_.guesser.witnesses for level in witness]
+    assert any((level.rows.widths > 1).any() for level in levels)
+    for level in levels:
+        assert (np.diff(level.rows.owners * 4 + level.rows.tags) > 0).all()
 
 
 def test_what_is_estimated_leaves_each_token_out():
@@ -275,6 +291,25 @@ def test_weights_of_few_words_stay_near_the_usual_ones():
     found = pool_weights(opinions, gold)
     slopes = [objective(found + step) - objective(found - step) for step in 1e-4 * np.eye(3)]
     np.testing.assert_allclose(slopes, 0.0, atol=1e-6)
+
+
+def test_of_many_tags_the_true_and_the_likeliest_are_judged():
+    """With the usual weights, 1 and 1/2, tags 3 and 1 of the first word seem likeliest, of the second 4 and 3."""
+    opinions = np.array([[[0.0, 2, 1, 1, 0], [0, 0, 0, 4, 0]], [[0.0, 1, 2, 3, 4], [0, 0, 0, 0, 0]]])
+    gold = np.array([[0.5, 0, 0, 0.5, 0], [0, 0, 0, 0, 1.0]])
+    few, true = narrowed(opinions, gold, 3)
+    np.testing.assert_array_equal(few, [opinions[0][:, [0, 1, 3]], opinions[1][:, [2, 3, 4]]])
+    np.testing.assert_array_equal(true, [[0.5, 0, 0.5], [0, 0, 1]])
+    assert narrowed(opinions, gold, 5)[0] is opinions
+
+
+def test_a_word_may_have_more_tags_than_are_judged_of_others(monkeypatch):
+    text = [("a b c d a b", "X Y Z X Y Z"), ("e f g e", "X Y Z Y")]
+    exact = fitted(text).words_
+    monkeypatch.setattr(guesser, "LIKELY", 1)
+    near = fitted(text).words_
+    assert near.strength == exact.strength  # words of two tags are judged by those two
+    assert np.abs(near.guesser.weights - exact.guesser.weights).max() < 0.3
 
 
 def test_the_weights_are_judged_by_the_rarest_words():
