@@ -217,10 +217,10 @@ class CRFTagger(Tagger):
         templates, classes = self.choose_template(init, classes)
         windows = Windows.of([sentence.words for sentence in sentences], margin(templates))
         lengths = np.array([len(sentence) for sentence in sentences])
-        seen = marks(windows.words, windows.at(0), lengths)
+        seen = marks(windows.written, windows.at(0), lengths)
         self.seen_ = np.union1d(seen, init.seen_) if init else seen
         fixed = tags != OPEN
-        self.lexicon_ = Lexicon.of(windows.words, windows.at(0)[fixed], tags[fixed], K)
+        self.lexicon_ = Lexicon.of(windows.written, windows.at(0)[fixed], tags[fixed], K)
         tokens, said = choices.events(tags)
         told = Windows(windows.words, windows.places[tokens], windows.around)
         self.features_, counts, values = learn_features(

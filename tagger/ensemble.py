@@ -46,7 +46,7 @@ class Ensemble(Predictor):
 
     def joined(self, a: Lexicon, b: Lexicon) -> Lexicon:
         """The words of both; those of one corpus are not counted twice."""
-        return a if np.array_equal(a.words.blob, b.words.blob) else joined_lexicon(a, b, len(self.classes_))
+        return a if np.array_equal(a.words.hashes, b.words.hashes) else joined_lexicon(a, b, len(self.classes_))
 
     def scorer(self) -> Scorer:
         scorers = [member.scorer() for member in self.members]

@@ -125,10 +125,12 @@ class HMMTagger(Tagger):
         windows = Windows.of(written, margin=0)
         told = tags != OPEN
         ids = windows.at(0)
-        self.seen_ = marks(windows.words, ids, lengths)
-        self.lexicon_, places = Lexicon.with_places(windows.words, ids[told], tags[told], K)
+        self.seen_ = marks(windows.written, ids, lengths)
+        self.lexicon_, places = Lexicon.with_places(windows.written, ids[told], tags[told], K)
         words = places[ids]  # (N,) as the lexicon numbers them
-        strings = [windows.words[i] for i in np.argsort(places)[-len(self.lexicon_.words) :].tolist()]
+        order = np.empty(len(self.lexicon_.words), np.int64)
+        order[places[places >= 0]] = np.flatnonzero(places >= 0)
+        strings = [windows.words[i] for i in order.tolist()]
         first = np.zeros(len(tags), bool)
         first[np.cumsum(lengths) - lengths] = True
         self.learn_words(strings, words[told], first[told], tags[told], read_allowed(lexicon, self.classes_))

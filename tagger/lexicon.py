@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tagger.archive import MOST, Archive, Arrays, narrow
+from tagger.pieces import ByteStrings
 from tagger.rows import Rows, tally
 from tagger.vocab import StringTable
 
@@ -22,16 +23,16 @@ class Lexicon:
         self.counts = counts  # of each entry
 
     @classmethod
-    def of(cls, words: Sequence[str], ids: np.ndarray, tags: np.ndarray, K: int) -> Lexicon:
+    def of(cls, words: ByteStrings, ids: np.ndarray, tags: np.ndarray, K: int) -> Lexicon:
         """Of a text: its distinct words, and for each token the word's place among them and the tag."""
         return cls.with_places(words, ids, tags, K)[0]
 
     @classmethod
-    def with_places(cls, words: Sequence[str], ids: np.ndarray, tags: np.ndarray, K: int) -> tuple[Lexicon, np.ndarray]:
+    def with_places(cls, words: ByteStrings, ids: np.ndarray, tags: np.ndarray, K: int) -> tuple[Lexicon, np.ndarray]:
         """The same, and the number that each of the words has in it; -1 for a word without any tag."""
         there = np.bincount(ids, minlength=len(words)) > 0
         places = np.full(len(words), -1)
-        table, places[there] = StringTable.build([words[i] for i in np.flatnonzero(there).tolist()])
+        table, places[there] = StringTable.build(words if there.all() else words.take(np.flatnonzero(there)))
         cells, counts = tally(places[ids] * K + tags, len(table) * K)
         return cls(table, Rows.of(cells, len(table), K), counts), places
 

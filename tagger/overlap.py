@@ -14,22 +14,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tagger.pieces import P, Pieces, powers
+from tagger.pieces import ByteStrings, P, powers
 from tagger.rows import ranges, tally
 from tagger.windows import Windows
 
 MIN_WORDS = 5
 
 
-def marks(words: Sequence[str], ids: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def marks(words: ByteStrings, ids: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """The distinct marks, ascending, of those sentences that are long enough. A text is given as its words, the place
     of each token (N,) among them, and the lengths of its sentences."""
     return tally(all_marks(words, ids, lengths), 1 << 32)[0]  # `np.unique` alone would load numpy.ma, in 8 ms
 
 
-def all_marks(words: Sequence[str], ids: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def all_marks(words: ByteStrings, ids: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """The mark of each sentence that is long enough."""
-    terms = Pieces.of(words).encoded().hashes()[ids] * powers(P, int(lengths.max(initial=0)))[ranges(lengths)]
+    terms = words.hashes[ids] * powers(P, int(lengths.max(initial=0)))[ranges(lengths)]
     sums = np.concatenate([[np.uint64(0)], np.cumsum(terms)])
     ends = np.cumsum(lengths)
     long = lengths >= MIN_WORDS
@@ -40,4 +40,4 @@ def overlap(sentences: Sequence[Sequence[str]], seen: np.ndarray) -> int:
     """How many of the sentences have a mark among those seen."""
     windows = Windows.of(sentences, 0)
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
-    return int(np.isin(all_marks(windows.words, windows.at(0), lengths), seen).sum())
+    return int(np.isin(all_marks(windows.written, windows.at(0), lengths), seen).sum())

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -95,13 +96,31 @@ class ByteStrings:
     starts: np.ndarray  # (pieces,)
     ends: np.ndarray  # (pieces,)
 
+    @classmethod
+    def of(cls, strings: Sequence[str]) -> ByteStrings:
+        return Pieces.of(strings).encoded()
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
     @property
     def lengths(self) -> np.ndarray:
         return self.ends - self.starts
 
+    @cached_property
     def hashes(self) -> np.ndarray:
         """(pieces,) 64 bits each"""
         return hashes(self.blob, self.starts, self.ends)
+
+    def take(self, places: np.ndarray) -> ByteStrings:
+        return ByteStrings(self.blob, self.starts[places], self.ends[places])
+
+    def taken(self, places: np.ndarray) -> ByteStrings:
+        """Only these pieces, one after the other in a blob of their own."""
+        lengths = self.lengths[places]
+        ends = np.cumsum(lengths)
+        blob = self.blob[np.repeat(self.starts[places], lengths) + ranges(lengths)]
+        return ByteStrings(blob, ends - lengths, ends)
 
     def equal(self, mine: np.ndarray, others: ByteStrings, theirs: np.ndarray) -> np.ndarray:
         """Whether each of these pieces of mine is the same string as that piece of the others."""
@@ -138,7 +157,7 @@ def distinct(pieces: Pieces) -> tuple[np.ndarray, np.ndarray]:
     """The first place of each distinct piece, and for every piece (pieces,) the number of its string among those, -1
     for none. Pieces with one hash are one string, unless a look at their bytes says otherwise."""
     written = pieces.encoded()
-    keys = written.hashes()
+    keys = written.hashes
     firsts: list[np.ndarray] = [np.empty(0, np.int64)]
     numbers = np.full(len(pieces), -1)
     open_ = np.flatnonzero(pieces.there)  # more than one round only where hashes collide

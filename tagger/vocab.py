@@ -17,7 +17,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays, narrow
 from tagger.buckets import Buckets
 from tagger.pieces import ByteStrings, Pieces
-from tagger.rows import adds_up, ranges
+from tagger.rows import adds_up
 
 COLLIDING = 8  # strings of a file with one hash: chance makes hardly two, an enemy could make a search endless
 
@@ -43,36 +43,28 @@ def numbers(sentences: Sequence[Sequence[str]], words: Vocabulary) -> np.ndarray
 class StringTable:
     """An immutable set of strings; a string's id is its place in the order of the hashes."""
 
-    def __init__(self, blob: np.ndarray, lengths: np.ndarray) -> None:
-        self.blob = blob  # (bytes,) uint8
-        self.lengths = lengths  # (strings,)
-        ends = np.cumsum(lengths, dtype=np.int64)
-        self.written = ByteStrings(blob, ends - lengths, ends)
-
-    @cached_property
-    def hashes(self) -> np.ndarray:
-        """(strings,) ascending"""
-        return self.written.hashes()
+    def __init__(self, written: ByteStrings, hashes: np.ndarray) -> None:
+        self.written = written  # one after the other
+        self.hashes = hashes  # (strings,) ascending
 
     @cached_property
     def buckets(self) -> Buckets:
         return Buckets(self.hashes)
 
     @classmethod
-    def build(cls, strings: Sequence[str] | Pieces) -> tuple[StringTable, np.ndarray]:
+    def build(cls, strings: Sequence[str] | Pieces | ByteStrings) -> tuple[StringTable, np.ndarray]:
         """The table of distinct strings, and the id of each of them."""
-        written = as_pieces(strings).encoded()
-        order = np.argsort(written.hashes(), kind="stable")
-        lengths = written.lengths[order]
+        written = strings if isinstance(strings, ByteStrings) else as_pieces(strings).encoded()
+        order = np.argsort(written.hashes, kind="stable")
         ids = np.empty(len(order), np.int64)
         ids[order] = np.arange(len(order))
-        return cls(written.blob[np.repeat(written.starts[order], lengths) + ranges(lengths)], lengths), ids
+        return cls(written.taken(order), written.hashes[order]), ids
 
     def __len__(self) -> int:
-        return len(self.lengths)
+        return len(self.hashes)
 
     def __getitem__(self, i: int) -> str:
-        own = self.blob[self.written.starts[i] : self.written.ends[i]]
+        own = self.written.blob[self.written.starts[i] : self.written.ends[i]]
         return own.tobytes().decode("utf-8", "surrogatepass")
 
     def strings(self) -> list[str]:
@@ -80,14 +72,13 @@ class StringTable:
 
     def taken(self, ids: np.ndarray) -> StringTable:
         """The table of only these strings, given by ascending ids."""
-        lengths = self.lengths[ids]
-        return StringTable(self.blob[np.repeat(self.written.starts[ids], lengths) + ranges(lengths)], lengths)
+        return StringTable(self.written.taken(ids), self.hashes[ids])
 
     def find(self, strings: Sequence[str] | Pieces) -> np.ndarray:
         """The ids of the strings, -1 for those that are not here."""
         pieces = as_pieces(strings)
         written = pieces.encoded()
-        keys = written.hashes()
+        keys = written.hashes
         found = np.full(len(pieces), -1)
         place = self.buckets.find(keys)
         open_ = np.flatnonzero(pieces.there)  # not yet decided; more than one round only where hashes collide
@@ -101,18 +92,19 @@ class StringTable:
         return found
 
     def arrays(self, name: str) -> Arrays:
-        return {f"{name}.blob": self.blob, f"{name}.lengths": narrow(self.lengths)}
+        return {f"{name}.blob": self.written.blob, f"{name}.lengths": narrow(self.written.lengths)}
 
     @classmethod
     def restore(cls, archive: Archive, name: str) -> StringTable:
         blob, lengths = archive.take(f"{name}.blob", "b", None), archive.take(f"{name}.lengths", "u", None)
         archive.check(adds_up(lengths, len(blob)), f"the strings {name!r} do not fill their blob")
-        table = cls(blob, lengths.astype(np.int64))
-        archive.check(is_text(blob, table.written.starts), f"the strings {name!r} are not UTF-8")
-        keys = table.hashes
+        ends = np.cumsum(lengths, dtype=np.int64)
+        written = ByteStrings(blob, ends - lengths.astype(np.int64), ends)
+        archive.check(is_text(blob, written.starts), f"the strings {name!r} are not UTF-8")
+        keys = written.hashes
         rising = (keys[1:] >= keys[:-1]).all() and (keys[COLLIDING:] > keys[:-COLLIDING]).all()
         archive.check(bool(rising), f"the strings {name!r} are not in the order of their hashes")
-        return table
+        return cls(written, keys)
 
 
 def is_text(blob: np.ndarray, starts: np.ndarray) -> bool:

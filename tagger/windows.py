@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from tagger.pieces import ByteStrings
 from tagger.vocab import Vocabulary, numbers
 
 MARKS = 2  # the places before and after a sentence, numbered behind all words
@@ -23,6 +25,10 @@ class Windows:
     words: Sequence[str]  # V distinct words by id, unless somebody else numbers them
     places: np.ndarray  # (N,) where each token stands in `around`
     around: np.ndarray  # ids of words and marks
+
+    @cached_property
+    def written(self) -> ByteStrings:
+        return ByteStrings.of(self.words)
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[str]], margin: int) -> Windows:

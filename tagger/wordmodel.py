@@ -110,23 +110,26 @@ class WordModel:
 
     def __call__(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """(words, K) log P(x | t), and the words' places in the lexicon; a word never seen counts as seen once."""
-        ids = self.lexicon.words.find(words)
-        own = shares(self.lexicon.rows, self.lexicon.counts, ids, len(self.prior))
+        ids, K = self.lexicon.words.find(words), len(self.prior)
         known = np.flatnonzero(ids >= 0)
         entries, widths = self.lexicon.rows.entries(ids[known])
         owners = np.repeat(known, widths)
         seen = np.bincount(owners, weights=self.lexicon.counts[entries], minlength=len(words))
         guess = np.tile(self.guesser.prior, (len(words), 1))
         rare = np.flatnonzero(seen <= self.rare_count)
-        guess[rare] = self.guesser([words[i] for i in rare.tolist()], own[rare])
-        confine(guess, self.allowed.dense(plain(words, self.allowed.words), len(self.prior)))
+        own = shares(self.lexicon.rows, self.lexicon.counts, ids[rare], K)
+        guess[rare] = self.guesser([words[i] for i in rare.tolist()], own)
+        if len(self.allowed.words):
+            confine(guess, self.allowed.dense(plain(words, self.allowed.words), K))
         # λ / (count(x) + λ) · guess · P(x) / P(t), plus B for the tags seen with x
         share = self.strength / (seen + self.strength) * np.maximum(seen, 1) / self.lexicon.counts.sum()
-        P = guess * share[:, None] / self.prior
+        P = guess * share[:, None]
+        P /= self.prior
         P[owners, self.lexicon.rows.tags[entries]] += self.B[entries]
-        P = P * self.scale[(seen > self.rare_count).astype(int)] + self.raw.dense(words, len(self.prior))
+        if len(self.raw.words):
+            P = P * self.scale[(seen > self.rare_count).astype(int)] + self.raw.dense(words, K)
         with np.errstate(divide="ignore"):  # a lexicon makes tags impossible
-            return np.log(P), ids
+            return np.log(P, out=P), ids
 
     def frequent(self, ids: np.ndarray) -> np.ndarray:
         """Whether words of the lexicon were seen more than `rare_count` times; -1 is none of them."""

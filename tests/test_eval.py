@@ -12,6 +12,7 @@ import pytest
 from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model, significance, write_corpus
 from tagger.metrics import Comparison, compare
 from tagger.overlap import marks, overlap
+from tagger.pieces import ByteStrings
 from tagger.report import excerpt, in_words, printable
 from tagger.significance import chance, interval
 
@@ -145,7 +146,7 @@ def test_sentences_of_the_training_corpus_are_noticed(folder):
 
 def test_short_sentences_prove_nothing():
     """The training text was *a b c d e* and *Thank you !*; the order of words matters, what stands around does not."""
-    seen = marks([*"abcde", "Thank", "you", "!"], np.arange(8), np.array([5, 3]))
+    seen = marks(ByteStrings.of([*"abcde", "Thank", "you", "!"]), np.arange(8), np.array([5, 3]))
     assert len(seen) == 1
     assert overlap([["Thank", "you", "!"], [*"abcde"], [*"abcdf"], [*"abced"], [*"abcdea"], []], seen) == 1
     assert overlap([], seen) == overlap([["Thank", "you", "!"]], seen) == 0

@@ -21,6 +21,7 @@ from tagger.neural.network import Network, Sizes
 from tagger.neural.occlusion import FAR, occluded
 from tagger.neural.vectors import Vectors, read_vectors
 from tagger.pack import Pack
+from tagger.pieces import ByteStrings
 
 LENGTHS = [3, 1, 0, 5, 5]
 D, H = 4, 3
@@ -149,7 +150,7 @@ def made_by_hand():
     model = BiLSTMTagger(**sizes)
     model.classes_ = ["D", "N", "V"]
     words = ["The", "the", "To", "to", "dog", "barks", "."]
-    model.lexicon_ = Lexicon.of(words, np.arange(7), np.array([0, 0, 1, 1, 1, 2, 2]), 3)
+    model.lexicon_ = Lexicon.of(ByteStrings.of(words), np.arange(7), np.array([0, 0, 1, 1, 1, 2, 2]), 3)
     model.lookup_, model.seen_, model.summary_ = network.lookup, np.empty(0, np.uint32), {"tokens": 7}
     model.set_weights(network.weights)
     return model

@@ -7,6 +7,7 @@ import pytest
 from tagger import Sentence, evaluate
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
+from tagger.pieces import ByteStrings
 from tagger.report import as_json, as_table
 
 GOLD = [Sentence(["the", "dog", "barks"], ["D", "N", "V"]), Sentence(["zap", "it"], ["V", "P"]), Sentence([], [])]
@@ -21,7 +22,7 @@ GUESS = [["D", "N", "N"], ["V", "P"], []]
 def lexicon():
     import numpy as np
 
-    return Lexicon.of(["the", "dog", "barks"], np.array([0, 1, 2]), np.array([0, 1, 2]), 3)
+    return Lexicon.of(ByteStrings.of(["the", "dog", "barks"]), np.array([0, 1, 2]), np.array([0, 1, 2]), 3)
 
 
 def test_figures_worked_by_hand():
@@ -47,7 +48,7 @@ def test_figures_worked_by_hand():
 def test_words_with_two_tags_are_ambiguous():
     import numpy as np
 
-    known = Lexicon.of(["run", "dog"], np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), 2)
+    known = Lexicon.of(ByteStrings.of(["run", "dog"]), np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), 2)
     gold = [Sentence(["run", "dog", "run", "cat"], ["V", "N", "N", "N"])]
     found = evaluate(gold, [["V", "N", "V", "N"]], known)
     assert (found.ambiguous_tokens, found.ambiguous_accuracy) == (2, 0.5)
