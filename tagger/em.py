@@ -24,7 +24,7 @@ import numpy as np
 
 from tagger.neighbours import Neighbours
 from tagger.pack import Pack, batches
-from tagger.rows import ranges, summed
+from tagger.rows import stretches, summed
 from tagger.sentence import Words
 from tagger.trellis import Step, Trellis
 from tagger.trigram import TrigramLattice, forward_backward
@@ -104,7 +104,7 @@ class Teacher:
         begins = np.cumsum(lengths) - lengths
         for group in batches(lengths):
             pack = Pack.of(lengths[group])
-            tokens = np.repeat(begins[group], lengths[group]) + ranges(lengths[group])
+            tokens = stretches(begins[group], lengths[group])
             lines = self.ids[tokens[pack.tokens]]
             lattice = TrigramLattice(pack, neighbours, lines, self.numbers, scores, self.candidates, self.places)
             if self.text.allowed is not None:

@@ -122,21 +122,18 @@ class Guesser:
         judged = np.concatenate([new, some(rare & ~rarest, K)])
         own = shares(rows, counts, judged, K)
         guesser = cls(prior, witnesses, np.ones(1 + len(witnesses)))
-        width, found = min(K, max(LIKELY, int(rows.widths[judged].max()))), []
-        for part in guesser.parts(len(judged)):
-            opinions = guesser.opinions([[key[judged[part]] for key in keys] for keys in said.values()], own[part])
-            found.append(narrowed(opinions, own[part], width))
-        opinions, gold = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        likely = max(LIKELY, int(rows.widths[judged].max()))
+        opinions, gold = guesser.likely_opinions([[key[judged] for key in keys] for keys in said.values()], own, likely)
         guesser.weights = pool_weights(opinions[: len(new)], gold[: len(new)])
         P, _ = pooled(guesser.weights, opinions)
         return guesser, judged, P[gold > 0]
 
     def __call__(self, words: Sequence[str], own: np.ndarray | None = None) -> np.ndarray:
         """(words, K) the probability of each tag; `own` (words, K) is what the words themselves have taught."""
-        said = testimony(Letters(words), self.suffix_length).values()
+        said = list(testimony(Letters(words), self.suffix_length).values())
         out = np.empty((len(words), len(self.prior)))
         for part in self.parts(len(words)):
-            opinions = self.opinions([[key[part] for key in keys] for keys in said], None if own is None else own[part])
+            opinions = self.opinions(cut(said, part), None if own is None else own[part])
             out[part], _ = pooled(self.weights, opinions)
         return out
 
@@ -157,6 +154,15 @@ class Guesser:
                 level.refine(P, scale, key, own)
             np.add(np.log(P, out=P), np.log(scale)[:, None] - base, out=out[:, i])
         return out
+
+    def likely_opinions(self, said: list[Witness], own: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """The opinions on the likeliest tags of each word, and its `own` of those."""
+        if count >= len(self.prior):
+            return self.opinions(said, own), own
+        parts = self.parts(len(own))
+        found = [narrowed(self.opinions(cut(said, part), own[part]), own[part], count) for part in parts]
+        opinions, gold = map(np.concatenate, zip(*found, strict=True))
+        return opinions, gold
 
     def arrays(self) -> Arrays:
         levels = [level for levels in self.witnesses for level in levels]
@@ -190,6 +196,11 @@ class Guesser:
         sane = within(kappas, 1e-4, 1e4) and within(weights, -1000, 1000)
         archive.check(sane, "the weights of its guesser are out of all bounds")
         return cls(prior, split(keys, sizes.astype(np.int64), rows, counts, kappas, levels), weights)
+
+
+def cut(said: list[Witness], part: slice) -> list[Witness]:
+    """What is said of some of the words."""
+    return [[key[part] for key in keys] for keys in said]
 
 
 def within(numbers: np.ndarray, low: float, high: float) -> bool:

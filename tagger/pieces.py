@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tagger.rows import ranges
+from tagger.rows import ranges, stretches
 
 P = 0x9E3779B97F4A7C15  # odd: 2^64 over the golden ratio
 P_INVERSE = pow(P, -1, 1 << 64)
@@ -119,7 +119,7 @@ class ByteStrings:
         """Only these pieces, one after the other in a blob of their own."""
         lengths = self.lengths[places]
         ends = np.cumsum(lengths)
-        blob = self.blob[np.repeat(self.starts[places], lengths) + ranges(lengths)]
+        blob = self.blob[stretches(self.starts[places], lengths)]
         return ByteStrings(blob, ends - lengths, ends)
 
     def equal(self, mine: np.ndarray, others: ByteStrings, theirs: np.ndarray) -> np.ndarray:

@@ -41,7 +41,7 @@ class Rows:
     def entries(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """All entries of these rows, one row after the other, and how many each row has."""
         widths = self.bounds[rows + 1] - self.bounds[rows]
-        return np.repeat(self.bounds[rows], widths) + ranges(widths), widths
+        return stretches(self.bounds[rows], widths), widths
 
     def arrays(self, name: str) -> Arrays:
         return {f"{name}.widths": narrow(self.widths), f"{name}.tags": narrow(self.tags)}
@@ -63,10 +63,16 @@ def adds_up(lengths: np.ndarray, total: int) -> bool:
     return int(lengths.max(initial=0)) <= total and int(lengths.sum(dtype=np.uint64)) == total
 
 
+def stretches(starts: np.ndarray | int, lengths: np.ndarray) -> np.ndarray:
+    """start, start + 1, … as many as each length says, one stretch after the other."""
+    places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    places += np.arange(len(places))
+    return places
+
+
 def ranges(lengths: np.ndarray) -> np.ndarray:
     """0 … n-1 for each n, one after the other."""
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+    return stretches(0, lengths)
 
 
 def sparse(keys: np.ndarray, cells: int) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from tagger.features import Features, token_keys, word_keys
-from tagger.rows import ranges
+from tagger.rows import stretches
 from tagger.windows import MARKS, Windows
 
 NARROW = 0.15  # a template is narrow if the features it gives have fewer than this share of all tags
@@ -40,7 +40,7 @@ class Cells:
         distinct, first, count = np.unique(ids[order], return_index=True, return_counts=True)
         params, widths = features.rows.entries(distinct)
         first, count = np.repeat(first, widths), np.repeat(count, widths)  # where each parameter fires
-        places = rows[order].astype(index_type(shape))[np.repeat(first, count) + ranges(count)]
+        places = rows[order].astype(index_type(shape))[stretches(first, count)]
         places *= shape[1]
         places += np.repeat(features.rows.tags[params], count).astype(places.dtype)
         arrays = (np.ones(len(places), dtype), places, np.append(0, np.cumsum(count)))

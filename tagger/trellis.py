@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 
 from tagger.pack import Pack
-from tagger.rows import ranges
+from tagger.rows import ranges, stretches
 
 BLOCK_TRIPLES = 1 << 20  # so many are laid out at a time, however many candidates there are
 
@@ -133,7 +133,7 @@ class Trellis:
         """The pairs that end sentences, and how many each sentence has, by rank."""
         last = self.pack.last
         widths = self.pair_bounds[last + 1] - self.pair_bounds[last]
-        return np.repeat(self.pair_bounds[last], widths) + ranges(widths), widths
+        return stretches(self.pair_bounds[last], widths), widths
 
     @cached_property
     def ending(self) -> np.ndarray:
@@ -156,7 +156,7 @@ class Trellis:
         """(u, v, w) for each pair (v, w) of the slice, which begins after the first tokens."""
         there = self.there[pairs]
         widths = self.pair_widths[there]
-        before = np.repeat(self.pairs[there], widths) + ranges(widths)
+        before = stretches(self.pairs[there], widths)
         scores = self.onward(before, np.repeat(self.tags[self.here[pairs]], widths))
         return Step(pairs, before, scores, np.cumsum(widths) - widths, widths)
 

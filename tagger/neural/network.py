@@ -18,7 +18,7 @@ from tagger.cache import WordCache
 from tagger.neural.lookup import Lookup
 from tagger.neural.lstm import GATES, Direction
 from tagger.pack import Pack, batches
-from tagger.rows import ranges
+from tagger.rows import stretches
 
 WAYS = ("forward", "backward")
 LARGEST = float(np.finfo(np.float16).max)  # of a weight, as models are stored with 16 bits
@@ -74,7 +74,7 @@ class Network:
         E = np.empty((int(lengths.sum()), len(self.weights["output.bias"])), np.float32)
         with self.threads.limit(limits=1, user_api="blas"):  # a step's products are small: threads wait for each other
             for group in batches(lengths):  # the states of many tokens would take much room
-                rows = np.repeat(begins[group], lengths[group]) + ranges(lengths[group])
+                rows = stretches(begins[group], lengths[group])
                 E[rows] = self.emissions([sentences[i] for i in group.tolist()])
         return E
 
