@@ -1,8 +1,9 @@
 """Blocks of work on several processes, answers in the order of the blocks.
 
 Every worker has one block at a time: while they work, the next block is being read, and the worker whose answer is due
-gets it. So the order needs no bookkeeping and nothing piles up. Workers are started when a second block comes: short
-texts and conversations never need them. A worker that dies takes the run down with it, with a message; when the
+gets it. So the order needs no bookkeeping and nothing piles up. Workers are started when a second block comes, or, if
+nobody asked for them, when the blocks so far have taken as long as starting some would: short texts and conversations
+never need them. A worker that dies takes the run down with it, with a message; when the
 program itself dies, the workers see their pipes close and end.
 """
 
@@ -12,6 +13,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagger.errors import TaggerError
@@ -24,16 +26,20 @@ Block = TypeVar("Block")
 Answer = TypeVar("Answer")
 Work = Callable[[Any], Any]
 
+PATIENCE = 0.2  # seconds: twice what two workers cost
+
 
 def in_order(
-    start: Callable[[], Callable[[Block], Answer]], blocks: Iterable[tuple[Block, bool]], jobs: int
+    start: Callable[[], Callable[[Block], Answer]], blocks: Iterable[tuple[Block, bool]], jobs: int, patience: float = 0
 ) -> Iterator[Answer]:
     """The answers to all blocks.
 
     `start` makes the function that answers; where processes are spawned it must pickle. A block comes with whether its
-    answer is urgent: then nothing more is read before it is out.
+    answer is urgent: then nothing more is read before it is out. Blocks are answered here for as many seconds as
+    `patience` says, the first in any case.
     """
     here = start()
+    spent = 0.0
     pool: Pool | None = None
     failure: Exception | None = None
     source = enumerate(blocks)
@@ -46,8 +52,11 @@ def in_order(
             except Exception as error:  # what was read before it is answered first
                 failure = error
                 break
-            if jobs == 1 or number == 0 or (urgent and pool is None):
-                yield here(block)
+            if jobs == 1 or number == 0 or (pool is None and (urgent or spent < patience)):
+                begin = monotonic()
+                answer = here(block)
+                spent += monotonic() - begin
+                yield answer
                 continue
             pool = pool or Pool(start, here, jobs)
             if not pool.idle:

@@ -48,6 +48,21 @@ def test_a_single_block_is_done_here():
     assert [process for _, process in in_order(squares, calm([3]), 4)] == [os.getpid()]
 
 
+def test_as_long_as_little_was_done_all_is_done_here(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(workers, "monotonic", lambda: clock[0])
+
+    def start():
+        def work(block):
+            clock[0] += 1.0
+            return square(block)
+
+        return work
+
+    processes = [process for _, process in in_order(start, calm(range(8)), 2, patience=3.0)]
+    assert [process == os.getpid() for process in processes] == [True] * 3 + [False] * 5
+
+
 def test_an_urgent_answer_is_out_before_more_is_read():
     given, answered = [], []
 

@@ -44,7 +44,7 @@ from tagger.files import Lines, Skipped, open_output
 from tagger.model import Predictor
 from tagger.plain import writable
 from tagger.store import load_models
-from tagger.workers import in_order
+from tagger.workers import PATIENCE, in_order
 
 SURE_FORMATS = ("tsv", "conllu", "jsonl")  # have a place for probabilities
 SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
@@ -131,7 +131,7 @@ def command(
     todo = chain.from_iterable(named_blocks(Lines(path, encoding, left_out), reader, hint) for path in files)
     written = 0
     with open_output(output) as stream, progress(files, output, quiet) as advance:
-        for text, tokens, faults in in_order(tagging, todo, jobs or available_cores()):
+        for text, tokens, faults in in_order(tagging, todo, jobs or available_cores(), 0 if jobs else PATIENCE):
             stream.write(text)
             stream.flush()
             report(faults, left_out)
