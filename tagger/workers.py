@@ -1,10 +1,9 @@
 """Blocks of work on several processes, answers in the order of the blocks.
 
 Every worker has one block at a time: while they work, the next block is being read, and the worker whose answer is due
-gets it. So the order needs no bookkeeping and nothing piles up. Workers are started when a second block comes, or, if
-nobody asked for them, when the blocks so far have taken as long as starting some would: short texts and conversations
-never need them. A worker that dies takes the run down with it, with a message; when the
-program itself dies, the workers see their pipes close and end.
+gets it. So the order needs no bookkeeping and nothing piles up. The first block is done here, and workers are started
+for the second, unless that is the last: short texts and conversations never need them. A worker that dies takes the run
+down with it, with a message; when the program itself dies, the workers see their pipes close and end.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagger.errors import TaggerError
@@ -26,37 +24,30 @@ Block = TypeVar("Block")
 Answer = TypeVar("Answer")
 Work = Callable[[Any], Any]
 
-PATIENCE = 0.2  # seconds: twice what two workers cost
-
 
 def in_order(
-    start: Callable[[], Callable[[Block], Answer]], blocks: Iterable[tuple[Block, bool]], jobs: int, patience: float = 0
+    start: Callable[[], Callable[[Block], Answer]], blocks: Iterable[tuple[Block, bool]], jobs: int
 ) -> Iterator[Answer]:
     """The answers to all blocks.
 
     `start` makes the function that answers; where processes are spawned it must pickle. A block comes with whether its
-    answer is urgent: then nothing more is read before it is out. Blocks are answered here for as many seconds as
-    `patience` says, the first in any case.
+    answer is urgent: then nothing more is read before it is out.
     """
     here = start()
-    spent = 0.0
     pool: Pool | None = None
     failure: Exception | None = None
-    source = enumerate(blocks)
+    source = enumerate(followed(blocks))
     try:
         while True:
             try:
-                number, (block, urgent) = next(source)
+                number, (block, urgent, last) = next(source)
             except StopIteration:
                 break
             except Exception as error:  # what was read before it is answered first
                 failure = error
                 break
-            if jobs == 1 or number == 0 or (pool is None and (urgent or spent < patience)):
-                begin = monotonic()
-                answer = here(block)
-                spent += monotonic() - begin
-                yield answer
+            if jobs == 1 or number == 0 or (pool is None and (urgent or last)):
+                yield here(block)
                 continue
             pool = pool or Pool(start, here, jobs)
             if not pool.idle:
@@ -71,6 +62,26 @@ def in_order(
     finally:
         if pool:
             pool.close()
+
+
+def followed(blocks: Iterable[tuple[Block, bool]]) -> Iterator[tuple[Block, bool, bool]]:
+    """Each block with whether it is urgent, and whether it is known to be the last: the next one has been looked for,
+    unless it is urgent. What was read before an error comes out before it."""
+    held: list[Block] = []
+    try:
+        for block, urgent in blocks:
+            while held:
+                yield held.pop(), False, False
+            if urgent:
+                yield block, True, False
+            else:
+                held.append(block)
+    except Exception:
+        while held:
+            yield held.pop(), False, True
+        raise
+    while held:
+        yield held.pop(), False, True
 
 
 class Pool:

@@ -44,23 +44,10 @@ def test_processes_can_be_spawned(monkeypatch):
     assert [answer for answer, _ in in_order(squares, calm(range(5)), 2)] == [0, 1, 4, 9, 16]
 
 
-def test_a_single_block_is_done_here():
-    assert [process for _, process in in_order(squares, calm([3]), 4)] == [os.getpid()]
-
-
-def test_as_long_as_little_was_done_all_is_done_here(monkeypatch):
-    clock = [0.0]
-    monkeypatch.setattr(workers, "monotonic", lambda: clock[0])
-
-    def start():
-        def work(block):
-            clock[0] += 1.0
-            return square(block)
-
-        return work
-
-    processes = [process for _, process in in_order(start, calm(range(8)), 2, patience=3.0)]
-    assert [process == os.getpid() for process in processes] == [True] * 3 + [False] * 5
+@pytest.mark.parametrize(("count", "here"), [(1, 1), (2, 2), (3, 1)])
+def test_one_block_and_another_are_done_here(count, here):
+    processes = [process for _, process in in_order(squares, calm(range(count)), 4)]
+    assert processes.count(os.getpid()) == here
 
 
 def test_an_urgent_answer_is_out_before_more_is_read():
@@ -88,10 +75,11 @@ def test_an_error_comes_after_the_answers_before_it(jobs):
     assert multiprocessing.active_children() == []
 
 
-def test_an_error_of_the_input_loses_no_answer():
+@pytest.mark.parametrize("urgent", [True, False])  # `stream.blocks` says True
+def test_an_error_of_the_input_loses_no_answer(urgent):
     def blocks():
         yield from calm([1, 2, 3])
-        yield 4, True  # as `stream.blocks` does
+        yield 4, urgent
         raise CorpusError("input.txt:9: half a character")
 
     found = []

@@ -39,12 +39,12 @@ from tagger.cli.outputs import PlainRendering, Rendering
 from tagger.constraints import Constraints, read_lexicon
 from tagger.cores import available_cores
 from tagger.corpus import FORMATS, format_of
-from tagger.errors import CorpusError
+from tagger.errors import CorpusError, several
 from tagger.files import Lines, Skipped, open_output
 from tagger.model import Predictor
 from tagger.plain import writable
 from tagger.store import load_models
-from tagger.workers import PATIENCE, in_order
+from tagger.workers import in_order
 
 SURE_FORMATS = ("tsv", "conllu", "jsonl")  # have a place for probabilities
 SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
@@ -131,13 +131,13 @@ def command(
     todo = chain.from_iterable(named_blocks(Lines(path, encoding, left_out), reader, hint) for path in files)
     written = 0
     with open_output(output) as stream, progress(files, output, quiet) as advance:
-        for text, tokens, faults in in_order(tagging, todo, jobs or available_cores(), 0 if jobs else PATIENCE):
+        for text, tokens, faults in in_order(tagging, todo, jobs or available_cores()):
             stream.write(text)
             stream.flush()
             report(faults, left_out)
             advance(tokens)
             written += tokens
-    say_written(output, f"{written:,} tokens, as {write_as}", quiet)
+    say_written(output, f"{several(written, 'token')}, as {write_as}", quiet)
 
 
 def looks(model: Predictor, keep_tags: bool) -> list[Look]:
