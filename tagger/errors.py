@@ -37,6 +37,11 @@ def quote(text: str, limit: int = 40) -> str:
     return repr(text) if len(text) <= limit else f"{text[:limit]!r}…"
 
 
+def several(count: int, noun: str) -> str:
+    """1 word, 2 words"""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def harmless(text: str, keep: str = "") -> str:
     """The text with everything that a terminal could obey written out; `keep` are controls that are meant."""
     if text.isprintable():

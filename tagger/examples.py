@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tagger.errors import TrainingError, quote
+from tagger.errors import TrainingError, quote, several
 from tagger.sentence import NO_TAG, Sentence, Words
 
 TAGS = attrgetter("tags")
@@ -30,7 +30,7 @@ def tagged(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence
             raise ValueError("without y, every item of X must be a Sentence with tags")
         return list(X)
     if len(X) != len(y):
-        raise ValueError(f"{len(X)} sentences, but {len(y)} lists of tags")
+        raise ValueError(f"{several(len(X), 'sentence')}, but the tags of {len(y):,}")
     return [Sentence(words_of(words), tags) for words, tags in zip(X, y, strict=True)]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from tagger.errors import several
+
 Words = Sequence[str]
 ANY = "?"  # in the place of a tag: it is open
 NO_TAG = ""  # in the place of a tag: none is written there
@@ -32,11 +34,11 @@ class Sentence:
         if self.tags is not None:
             object.__setattr__(self, "tags", tuple(self.tags))
             if len(self.tags) != len(self.words):
-                raise ValueError(f"{len(self.words)} words, but {len(self.tags)} tags")
+                raise ValueError(f"{several(len(self.words), 'word')}, but {several(len(self.tags), 'tag')}")
         if self.offsets is not None:
             object.__setattr__(self, "offsets", tuple(self.offsets))
             if len(self.offsets) != len(self.words):
-                raise ValueError(f"{len(self.words)} words, but {len(self.offsets)} offsets")
+                raise ValueError(f"{several(len(self.words), 'word')}, but {several(len(self.offsets), 'offset')}")
 
     def __len__(self) -> int:
         return len(self.words)

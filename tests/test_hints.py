@@ -99,7 +99,7 @@ def test_open_tags_that_are_learned_as_a_tag_are_counted(say, kind):
         pytest.importorskip("torch")
     Path("partly.txt").write_text(PARTLY)
     _, err = say(f"train-{kind}", "partly.txt", *small)
-    assert err.startswith("hint: 2 words are tagged '?'") and "--partial" in err
+    assert err.startswith("hint: the tag '?' of 2 words is learned") and "--partial" in err
     if kind != "bilstm":
         assert "hint" not in say(f"train-{kind}", "partly.txt", "--partial")[1]
     assert say(f"train-{kind}", "partly.txt", "-q", *small) == ("", "")
@@ -111,7 +111,7 @@ def test_a_tag_for_question_marks_is_one_like_any_other():
 
 def test_missing_answers_are_told(say):
     Path("gold.txt").write_text(PARTLY)
-    assert "warning: 2 words of gold.txt are tagged '?'" in say("eval", "gold.txt")[1]
+    assert "warning: the tag '?' of 2 words in gold.txt" in say("eval", "gold.txt")[1]
     assert "?" not in say("eval", TEST)[1]
 
 

@@ -153,9 +153,9 @@ def test_nothing_to_learn_from_is_refused(make):
     for X, y in (([], []), ([[]], [[]])):
         with pytest.raises(TrainingError, match="empty"):
             make().fit(X, y)
-    with pytest.raises(ValueError, match="2 words, but 1 tags"):
+    with pytest.raises(ValueError, match=r"2 words, but 1 tag$"):
         make().fit([["a", "b"]], [["X"]])
-    with pytest.raises(ValueError, match="1 sentences, but 0"):
+    with pytest.raises(ValueError, match="1 sentence, but the tags of 0"):
         make().fit([["a"]], [])
     with pytest.raises(ValueError, match="Sentence with tags"):
         make().fit([["a"]])

@@ -19,7 +19,7 @@ from tagger.cli.options import (
 )
 from tagger.corpus import FORMATS, SUFFIXES_TO_WRITE, format_of, plain_name, read_sentences, render
 from tagger.corpus.conllu import COLUMNS
-from tagger.errors import CorpusError
+from tagger.errors import CorpusError, several
 from tagger.files import Lines, open_output
 from tagger.sentence import Sentence
 
@@ -86,7 +86,7 @@ def command(
                     raise fault from None
                 lines.skipped.add(fault)
     say_unmapped(tag_map, quiet)
-    say_written(target, f"{sentences:,} sentences, {tokens:,} tokens, as {write_as}", quiet)
+    say_written(target, f"{several(sentences, 'sentence')}, {several(tokens, 'token')}, as {write_as}", quiet)
 
 
 def strange_ending(path: str) -> str | None:

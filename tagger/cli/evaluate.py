@@ -32,7 +32,7 @@ from tagger.cli.options import (
     write_text,
 )
 from tagger.corpus.conllu import COLUMNS
-from tagger.errors import CorpusError, quote
+from tagger.errors import CorpusError, quote, several
 from tagger.evaluation_page import Judged, evaluation_page
 from tagger.metrics import Comparison, compare, evaluate
 from tagger.model import Predictor
@@ -132,11 +132,11 @@ def command(
 
 def warnings(gold: str, sentences: list[Sentence], seen: dict[str, int]) -> list[str]:
     """One for each model that has seen so many of the answers, and one if answers are missing."""
-    counted = sum(len(sentence) >= MIN_WORDS for sentence in sentences)
-    told = f"of the {counted:,} sentences of {gold} with at least {MIN_WORDS} words were in the training corpus of"
+    counted = several(sum(len(sentence) >= MIN_WORDS for sentence in sentences), "sentence")
+    told = f"of the {counted} of {gold} with at least {MIN_WORDS} words were in the training corpus of"
     found = [f"{count:,} {told} {path}" for path, count in seen.items() if count]
     if missing := open_tokens(sentences):
-        found.append(f"{missing:,} words of {gold} are tagged {ANY!r}: no other tag counts as right there")
+        found.append(f"the tag {ANY!r} of {several(missing, 'word')} in {gold}: no other counts as right there")
     return [f"warning: {remark}" for remark in found]
 
 
@@ -155,9 +155,9 @@ def aligned(gold: list[Sentence], guessed: list[Sentence], gold_name: str, guess
             if a != b:
                 raise differ(f"sentence {number}, token {place}", quote(a), quote(b), gold_name, guessed_name)
         if len(right) != len(found):
-            raise differ(f"sentence {number}", f"{len(right)} tokens", f"{len(found)}", gold_name, guessed_name)
+            raise differ(f"sentence {number}", several(len(right), "token"), f"{len(found)}", gold_name, guessed_name)
     if len(gold) != len(guessed):
-        raise differ("the end", f"{len(gold)} sentences", f"{len(guessed)}", gold_name, guessed_name)
+        raise differ("the end", several(len(gold), "sentence"), f"{len(guessed)}", gold_name, guessed_name)
     return [list(sentence.tags or ()) for sentence in guessed]
 
 

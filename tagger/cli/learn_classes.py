@@ -12,6 +12,7 @@ from tagger.cli.options import PATH, encoding_option, examples, max_memory_optio
 from tagger.cli.training import check_model_output
 from tagger.cli.unlabeled import learn_from
 from tagger.clustering import MIN_COUNT, SIZES
+from tagger.errors import several
 from tagger.store import save_classes
 
 
@@ -57,7 +58,7 @@ def command(
     check_model_output(output, *files)
     classes = learn_from(files, encoding, quiet, sizes=sorted(set(sizes)), min_count=min_count)
     save_classes(classes, output)
-    made = f"{len(classes):,} words in {', '.join(map(str, classes.sizes))} classes"
+    made = f"{several(len(classes), 'word')} in {', '.join(map(str, classes.sizes))} classes"
     size, seconds = Path(output).stat().st_size / 1e3, time.perf_counter() - begin
     option = f"--classes {shlex.quote(output)}"
     say(f"wrote {output}: {size:,.0f} kB, {made}, {seconds:.1f} s. Try: tagger train-crf corpus.txt {option}", quiet)

@@ -22,6 +22,7 @@ from tagger.cli.options import (
 from tagger.cli.training import check_model_output, closing_line, doubts, output_model_option, say_doubts
 from tagger.constraints import read_lexicon
 from tagger.corpus import format_of, read_sentences
+from tagger.errors import several
 from tagger.files import Lines
 from tagger.hmm import HMMTagger
 from tagger.sentence import Sentence
@@ -102,7 +103,7 @@ def command(
         unlabeled=raw,
         lexicon=read_lexicon(lexicon, encoding, known_tags(sentences)) if lexicon else None,
         watch=lambda text, iteration, objective: say(
-            f"{text}, after {iteration} iterations: log-likelihood + log prior {objective:,.1f}", quiet
+            f"{text}, after {several(iteration, 'iteration')}: log-likelihood + log prior {objective:,.1f}", quiet
         ),
     )
     model.column_ = column

@@ -19,7 +19,7 @@ from tagger.cli.bars import open_bar, show_bar
 from tagger.cli.options import MODEL, PATH, Decorated, check_output, given, say
 from tagger.corpus.tsv import header
 from tagger.course import Progress
-from tagger.errors import FileError
+from tagger.errors import FileError, several
 from tagger.files import reason
 from tagger.model import Tagger
 from tagger.sentence import ANY, Sentence, open_tokens
@@ -181,7 +181,8 @@ def say_doubts(sentences: Sequence[Sentence], quiet: bool, partial: bool | None 
         say(f"hint: {names} on the first line looks like the names of columns; it is learned as a word", quiet)
     if not partial and (count := open_tokens(sentences)):
         how = "train-hmm and train-crf have --partial, which" if partial is None else "--partial"
-        say(f"hint: {count:,} words are tagged {ANY!r}, learned as a tag of its own; {how} leaves them open", quiet)
+        so = f"the tag {ANY!r} of {several(count, 'word')} is learned like any other tag"
+        say(f"hint: {so}; {how} leaves such words open", quiet)
 
 
 def doubts(model: Tagger) -> list[str]:
@@ -236,5 +237,5 @@ def closing_line(model: Tagger, path: str, seconds: float, dev_accuracy: float |
     size = Path(path).stat().st_size
     shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
     option = "" if path == os.environ.get("TAGGER_MODEL", MODEL) else f" -m {shlex.quote(path)}"
-    learned = f"{model.summary_['tokens']:,} tokens, {len(model.classes_)} tags"
+    learned = f"{several(model.summary_['tokens'], 'token')}, {several(len(model.classes_), 'tag')}"
     return f"wrote {path}: {shown}, {learned}{accuracy}, {seconds:.1f} s. Try: tagger tag{option} < sentences.txt"
