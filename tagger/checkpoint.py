@@ -18,7 +18,8 @@ import numpy as np
 
 from tagger.archive import open_archive, write_archive
 from tagger.errors import ModelError, TrainingError
-from tagger.files import atomic_writer, exists, reason
+from tagger.files import exists, reason
+from tagger.writing import atomic_writer
 
 MOST_ITERATIONS = 1 << 31
 

@@ -143,16 +143,14 @@ class CRFTagger(Tagger):
             ).train()
         if not np.isfinite(found.loss):
             raise TrainingError(f"the loss became {found.loss}: no model; try another --l2 (it was {self.l2})")
-        self.conclude(sentences, layout.split(state.best_weights if dev else found.x), found, init)
+        self.conclude(sentences, layout.split(state.best_weights if dev else found.x), found)
         if dev:
             self.summary_ |= {"dev_accuracy": state.best_accuracy, "best_iteration": state.best_iteration}
         if checkpoint and not checkpoint.keep:
             checkpoint.remove()
         return self
 
-    def conclude(
-        self, sentences: list[Sentence], weights: Iterable[np.ndarray], found: Result, init: CRFTagger | None
-    ) -> None:
+    def conclude(self, sentences: list[Sentence], weights: Iterable[np.ndarray], found: Result) -> None:
         """Keep these weights, of the features, start, transitions and end, and what is told of how they were found."""
         self.set_weights(*weights)
         self.drop_zeros()

@@ -142,6 +142,6 @@ class Rehearsal:
             return None
         found = replace(self.found[None], reason=reason)
         self.model.set_params(**asdict(self.best.setting))
-        self.model.conclude(self.sentences, self.layout.split(found.x), found, self.init)
+        self.model.conclude(self.sentences, self.layout.split(found.x), found)
         self.model.summary_["dev_accuracy"] = self.best.accuracy
         return self.model

@@ -22,9 +22,10 @@ from tagger.archive import Archive, Arrays, open_archive, write_archive
 from tagger.classes import WordClasses, read_clusters
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import FileError, MissingModelError, ModelError, plainly, quote
-from tagger.files import BROKEN, atomic_writer, open_input
+from tagger.files import BROKEN, open_input
 from tagger.model import Predictor, Tagger
 from tagger.version import __version__
+from tagger.writing import atomic_writer
 
 FORMAT = 1
 KINDS = {"hmm": "HMMTagger", "crf": "CRFTagger", "bilstm": "BiLSTMTagger"}  # names of the package

@@ -667,7 +667,7 @@ def test_a_sentence_cannot_be_changed():
 
 @pytest.mark.parametrize("tags", [[], ["A"], ["A", "B", "C"]])
 def test_a_sentence_has_as_many_tags_as_words(tags):
-    with pytest.raises(ValueError, match=f"2 words, but {len(tags)} tags"):
+    with pytest.raises(ValueError, match=f"2 words, but {len(tags)} tag"):
         Sentence(["a", "b"], tags)
     with pytest.raises(ValueError):
         Sentence(["a", "b"]).with_tags(tags)

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from tagger.disguise import SIGNATURES
 from tagger.errors import CorpusError, FileError, TaggerError, harmless, quote
-from tagger.files import Lines, Screen, atomic_writer, open_input, open_output
+from tagger.files import Lines, open_input
+from tagger.writing import Screen, atomic_writer, open_output
 
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 UNPACKERS = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}

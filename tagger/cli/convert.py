@@ -20,8 +20,9 @@ from tagger.cli.options import (
 from tagger.corpus import FORMATS, SUFFIXES_TO_WRITE, format_of, plain_name, read_sentences, render
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, several
-from tagger.files import Lines, open_output
+from tagger.files import Lines
 from tagger.sentence import Sentence
+from tagger.writing import open_output
 
 
 @click.command(

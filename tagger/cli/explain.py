@@ -21,10 +21,11 @@ from tagger.cli.options import (
 )
 from tagger.corpus import format_of, read_sentences
 from tagger.explain import Explanation, explain
-from tagger.files import Lines, open_output
+from tagger.files import Lines
 from tagger.page import explanation_page
 from tagger.report import printable
 from tagger.store import load_model
+from tagger.writing import open_output
 
 
 @click.command(

@@ -17,8 +17,9 @@ from tagger.cli.options import (
     quiet_option,
 )
 from tagger.corpus import format_of, read_sentences
-from tagger.files import Lines, open_output
+from tagger.files import Lines
 from tagger.template import check_classes, describe, parse_templates, template_text
+from tagger.writing import open_output
 
 
 @click.command(

@@ -18,8 +18,9 @@ from tagger import memory
 from tagger.corpus import FORMATS, read_corpus
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, FileError, harmless
-from tagger.files import STDOUT, Skipped, check_writable, open_output
+from tagger.files import Skipped
 from tagger.sentence import Sentence
+from tagger.writing import STDOUT, check_writable, open_output
 
 if TYPE_CHECKING:
     from tagger.tagmap import TagMap

@@ -22,9 +22,10 @@ from tagger.cli.options import (
 )
 from tagger.corpus import LOOK_AHEAD, plain_name, read_sentences, recognise, render
 from tagger.errors import CorpusError, FileError
-from tagger.files import Lines, exists, open_output, reason
+from tagger.files import Lines, exists, reason
 from tagger.partition import REST, partition
 from tagger.sentence import Sentence
+from tagger.writing import open_output
 
 WITH_LAYOUT = ("conllu", "jsonl")  # written back from what was read: their tags need not be understood
 SHARE = Finite(0, 1, max_open=True)

@@ -40,11 +40,12 @@ from tagger.constraints import Constraints, read_lexicon
 from tagger.cores import available_cores
 from tagger.corpus import FORMATS, format_of
 from tagger.errors import CorpusError, several
-from tagger.files import Lines, Skipped, open_output
+from tagger.files import Lines, Skipped
 from tagger.model import Predictor
 from tagger.plain import writable
 from tagger.store import load_models
 from tagger.workers import in_order
+from tagger.writing import open_output
 
 SURE_FORMATS = ("tsv", "conllu", "jsonl")  # have a place for probabilities
 SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings

@@ -17,8 +17,9 @@ from typing import Any
 
 from tagger.corpus import conllu, jsonl, lines, pku, slash, tsv
 from tagger.errors import CorpusError, quote
-from tagger.files import COMPRESSED, Lines, Skipped, open_output
+from tagger.files import COMPRESSED, Lines, Skipped
 from tagger.sentence import Sentence
+from tagger.writing import open_output
 
 FORMATS: dict[str, ModuleType] = {
     "slash": slash,
