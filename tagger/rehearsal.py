@@ -52,7 +52,7 @@ class Rehearsal:
         self.model.column_ = model.column_
         self.model.check_settings()
         self.sentences = training_sentences(sentences, None)
-        self.init, self.watch = init, watch
+        self.watch = watch
         corpus, self.layout = self.model.encode(self.sentences, init, classes)
         self.judges: dict[int | None, list[Sentence]]  # by the fold that is left out for them
         if dev is not None:
