@@ -15,23 +15,20 @@ import numpy as np
 
 from tagger import memory
 from tagger.archive import Archive, Arrays, narrow_floats
-from tagger.chain.packed import Chain
 from tagger.checkpoint import Checkpoint, fingerprint
 from tagger.classes import WordClasses
 from tagger.cores import available_cores
 from tagger.course import Course, Watch
 from tagger.crf_story import crf_story
-from tagger.dominance import Dominance
 from tagger.emissions import Emissions
 from tagger.errors import TemplateError, TrainingError
 from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
 from tagger.features import Features, learn_features
-from tagger.lattice import ChainLattice
+from tagger.lattice import Scorer, chain_scorer
 from tagger.lexicon import Lexicon
-from tagger.metrics import accuracy
-from tagger.model import Following, Scorer, Section, Tagger, Terms
+from tagger.model import Following, Section, Tagger, Terms
 from tagger.overlap import marks
-from tagger.pack import PACK_TOKENS, Pack
+from tagger.pack import PACK_TOKENS
 from tagger.partial import OPEN, Choices, among, read_choices
 from tagger.parts import SEPARATORS, TagParts, separator_of
 from tagger.sentence import Sentence, Words
@@ -121,7 +118,7 @@ class CRFTagger(Tagger):
 
         def dev_score(weights: np.ndarray) -> float:
             self.set_weights(*layout.split(weights))
-            return accuracy(dev or [], self.predict(dev or [])) or 0.0
+            return self.score(dev or [])
 
         with threadpool_limits(limits=1, user_api="blas"):
             found, state = Trainer(
@@ -290,14 +287,7 @@ class CRFTagger(Tagger):
 
     def scorer(self) -> Scorer:
         emissions = Emissions(self.features_, self.weights_, self.parts_)
-        step = Dominance(self.transitions_)
-
-        def score(sentences: list[Words]) -> ChainLattice:
-            pack = Pack.of([len(words) for words in sentences])
-            chain = Chain(pack, self.start_, self.transitions_, self.end_, emissions(sentences, pack))
-            return ChainLattice(chain, step)
-
-        return score
+        return chain_scorer(self.start_, self.transitions_, self.end_, emissions)
 
     def story(self) -> list[Section]:
         own = crf_story(self.classes_, self.parts_.names, self.features_, self.weights_, self.transitions_, self.start_)

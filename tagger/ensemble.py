@@ -23,9 +23,9 @@ import numpy as np
 from tagger.adapt import joined_lexicon
 from tagger.chain.packed import Chain
 from tagger.errors import ModelError
-from tagger.lattice import ChainLattice, Lattice
+from tagger.lattice import ChainLattice, Lattice, Scorer
 from tagger.lexicon import Lexicon
-from tagger.model import Predictor, Scorer
+from tagger.model import Predictor
 from tagger.pack import Pack
 from tagger.sentence import Words
 

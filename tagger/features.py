@@ -25,7 +25,7 @@ from tagger.errors import TemplateError, quote
 from tagger.parts import TagParts
 from tagger.pieces import Pieces, distinct
 from tagger.rows import Rows
-from tagger.template import Part, Template, class_sizes, filled, margin, parts_of, values_of
+from tagger.template import Part, Template, class_sizes, margin, parts_of, values_of
 from tagger.vocab import StringTable
 from tagger.windows import MARKS, Windows
 
@@ -95,10 +95,7 @@ class Features:
         values = self.values(windows.words)
         keys = [token_keys(template, values, windows, self.radix) for template in self.templates]
         ids = np.array([self.ids(t, key) for t, key in enumerate(keys)])  # (templates, T)
-        return [
-            [(text, feature) for text, feature in zip(texts, column, strict=True) if text is not None and feature >= 0]
-            for texts, column in zip(filled(words, self.templates, self.classes), ids.T.tolist(), strict=True)
-        ]
+        return [[(self.text(feature), feature) for feature in column if feature >= 0] for column in ids.T.tolist()]
 
     def restricted(self, keep: np.ndarray) -> Features:
         """Only the parameters that are True in `keep` (P,), the features that have any, and the strings those need."""

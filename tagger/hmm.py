@@ -16,14 +16,12 @@ import numpy as np
 from tagger import memory
 from tagger.archive import Archive, Arrays
 from tagger.cache import WordCache
-from tagger.chain.packed import Chain
-from tagger.dominance import Dominance
 from tagger.em import Teacher, Text, Watch
 from tagger.examples import tag_numbers, training_sentences, words_of
 from tagger.hmm_story import hmm_story
-from tagger.lattice import ChainLattice, Lattice
+from tagger.lattice import Lattice, Scorer, chain_scorer
 from tagger.lexicon import Lexicon
-from tagger.model import Following, Scorer, Section, Tagger, Terms
+from tagger.model import Following, Section, Tagger, Terms
 from tagger.neighbours import Neighbours
 from tagger.overlap import marks
 from tagger.pack import Pack
@@ -208,16 +206,13 @@ class HMMTagger(Tagger):
 
     def first_order(self) -> Scorer:
         start, transitions, end = np.log(self.pi_), np.log(self.A_), np.log(self.end_)
-        step = Dominance(transitions)
         cache = WordCache(lambda words: {"scores": self.word_scores(words)})
 
-        def score(sentences: list[Words]) -> Lattice:
-            sentences = self.marked(sentences)
-            pack = Pack.of([len(words) for words in sentences])
-            rows = cache.find(sentences)[pack.tokens]
-            return ChainLattice(Chain(pack, start, transitions, end, cache.arrays["scores"][rows]), step)
+        def emissions(sentences: list[Words], pack: Pack) -> np.ndarray:
+            rows = cache.find(self.marked(sentences))[pack.tokens]
+            return cache.arrays["scores"][rows]
 
-        return score
+        return chain_scorer(start, transitions, end, emissions)
 
     def second_order(self) -> Scorer:
         cache = WordCache(self.candidates)

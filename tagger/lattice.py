@@ -7,6 +7,7 @@ sentence, token after token.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -14,6 +15,9 @@ import numpy as np
 
 from tagger import viterbi
 from tagger.chain.packed import Chain, forward_backward
+from tagger.dominance import Dominance
+from tagger.pack import Pack
+from tagger.sentence import Words
 
 
 class Lattice(Protocol):
@@ -42,23 +46,34 @@ class ChainLattice:
 
     def best(self) -> tuple[np.ndarray, np.ndarray]:
         tags, scores = viterbi.best(self.chain, self.step)
-        return self.chain.pack.unpack(tags), self.by_sentence(scores)
+        return self.chain.pack.unpack(tags), scores[self.chain.pack.rank_of]
 
     def n_best(self, n: int) -> list[list[tuple[float, np.ndarray]]]:
         found = viterbi.n_best(self.chain, n)
-        return [found[rank] for rank in np.argsort(self.chain.pack.order).tolist()]
+        return [found[rank] for rank in self.chain.pack.rank_of.tolist()]
 
     def marginals(self) -> np.ndarray:
         return self.chain.pack.unpack(forward_backward(self.chain).marginals)
 
     def log_z(self) -> np.ndarray:
-        return self.by_sentence(forward_backward(self.chain).log_z)
+        return forward_backward(self.chain).log_z[self.chain.pack.rank_of]
 
     def restrict(self, allowed: np.ndarray) -> ChainLattice:
         emissions = np.where(allowed[self.chain.pack.tokens], self.chain.emissions, -np.inf)
         return replace(self, chain=replace(self.chain, emissions=emissions.astype(self.chain.emissions.dtype)))
 
-    def by_sentence(self, ranked: np.ndarray) -> np.ndarray:
-        out = np.empty_like(ranked)
-        out[self.chain.pack.order] = ranked
-        return out
+
+Scorer = Callable[[list[Words]], Lattice]
+
+
+def chain_scorer(
+    start: np.ndarray, transitions: np.ndarray, end: np.ndarray, emissions: Callable[[list[Words], Pack], np.ndarray]
+) -> Scorer:
+    """A function from sentences to their lattice; `emissions` makes those of sentences in a pack, (N, K) by row."""
+    step = Dominance(transitions)
+
+    def score(sentences: list[Words]) -> Lattice:
+        pack = Pack.of([len(words) for words in sentences])
+        return ChainLattice(Chain(pack, start, transitions, end, emissions(sentences, pack)), step)
+
+    return score

@@ -26,7 +26,7 @@ from tagger.features import Features
 from tagger.pack import Pack, batches
 from tagger.partial import OPEN, Choices
 from tagger.parts import TagParts
-from tagger.rows import ranges
+from tagger.rows import ranges, stretches
 from tagger.tables import Builder
 from tagger.windows import Windows
 
@@ -122,7 +122,8 @@ class Likelihood:
         self.used = list(range(len(groups)))  # packs
         self.packs = [Pack.of(corpus.lengths[group]) for group in groups]
         begins = np.cumsum(corpus.lengths) - corpus.lengths
-        tokens = [corpus_tokens(pack, begins[group]) for pack, group in zip(self.packs, groups, strict=True)]
+        inside = [stretches(begins[group], corpus.lengths[group]) for group in groups]  # tokens of the corpus
+        tokens = [own[pack.tokens] for own, pack in zip(inside, self.packs, strict=True)]
         ends = np.cumsum([len(rows) for rows in tokens]).tolist()
         self.rows = [slice(end - len(rows), end) for end, rows in zip(ends, tokens, strict=True)]
         order = np.concatenate(tokens)  # of the packs' rows, in the corpus
@@ -220,7 +221,7 @@ class Likelihood:
         return PackLoss(
             loss=float((free.log_z - log_z).sum()),
             transitions=free.transitions - steps,
-            starts=residual[: len(pack.last)].sum(axis=0, dtype=np.float64),
+            starts=residual[: pack.first].sum(axis=0, dtype=np.float64),
             ends=residual[pack.last].sum(axis=0, dtype=np.float64),
             narrow=self.narrow[i].gradient(every),
         )
@@ -234,7 +235,7 @@ class Likelihood:
     def true_steps(self, i: int) -> np.ndarray:
         """(K · K,) how often each tag bigram occurs in pack i, all of whose tags are given."""
         pack, tags = self.packs[i], self.tags[self.rows[i]]
-        return np.bincount(tags[pack.before] * self.K + tags[len(pack.last) :], minlength=self.K * self.K)
+        return np.bincount(tags[pack.before] * self.K + tags[pack.first :], minlength=self.K * self.K)
 
     def subtract_choices(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The same where choices are left: the chain of the allowed tags takes the place of the one true path."""
@@ -264,9 +265,3 @@ def open_rows(choices: Choices, order: np.ndarray, packs: list[slice]) -> list[t
         own = np.flatnonzero(choice >= 0)
         found.append((own, choices.allowed[choice[own]]) if len(own) else None)
     return found
-
-
-def corpus_tokens(pack: Pack, begins: np.ndarray) -> np.ndarray:
-    """(n,) each row's token as a number in the whole corpus, where its sentences begin at `begins`."""
-    steps = np.repeat(np.arange(len(pack.sizes)), pack.sizes)
-    return np.asarray(begins[pack.order][pack.ranks] + steps)

@@ -20,7 +20,7 @@ import numpy as np
 from tagger.archive import Archive, Arrays
 from tagger.errors import TaggerError
 from tagger.examples import tagged, words_of
-from tagger.lattice import Lattice
+from tagger.lattice import Lattice, Scorer
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
 from tagger.pack import batches
@@ -30,7 +30,6 @@ from tagger.sentence import Words
 LATTICE_CELLS = 1 << 21  # tokens × tags decoded together: half as many cost 10 % more time
 LEAST_TOKENS = 1 << 12
 
-Scorer = Callable[[list[Words]], Lattice]
 Terms = Callable[[Sequence[int], int], dict[str, float]]
 Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags allowed at their tokens (N, K)
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -57,6 +58,16 @@ class Pack:
             last=starts[filled - 1] + np.arange(len(filled)),
             before=starts[step[first:] - 1] + ranks[first:],
         )
+
+    @property
+    def first(self) -> int:
+        """The number of sentences that have tokens, and of rows that begin one."""
+        return len(self.last)
+
+    @cached_property
+    def rank_of(self) -> np.ndarray:
+        """(B,) the rank of each sentence: `ranked[pack.rank_of]` brings what is by rank into the order given."""
+        return np.argsort(self.order)
 
     def steps(self) -> Iterator[tuple[slice, slice]]:
         """For each step after the first: the rows of the tokens before, and the rows of the step."""

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tagger.rows import Rows
+
 SEPARATORS = "+|"
 
 
@@ -63,15 +65,11 @@ class TagParts:
 
     def events(self, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of tags (n,): all pairs of a place and a column, the tag of that place or one of its parts."""
-        parts, owners = np.nonzero(self.matrix)
-        order = np.argsort(owners, kind="stable")
-        widths = np.bincount(owners, minlength=self.K)
-        begins = np.cumsum(widths) - widths
-        count = widths[tags]
-        inside = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        columns = self.K + parts[order][np.repeat(begins[tags], count) + inside]
-        places = np.concatenate([np.arange(len(tags)), np.repeat(np.arange(len(tags)), count)])
-        return places, np.concatenate([tags, columns])
+        owners, parts = np.nonzero(self.matrix.T)
+        rows = Rows(np.bincount(owners, minlength=self.K), parts)
+        entries, widths = rows.entries(tags)
+        places = np.arange(len(tags))
+        return np.append(places, np.repeat(places, widths)), np.append(tags, self.K + rows.tags[entries])
 
 
 def parts_of_tag(tag: str, separator: str) -> set[str]:

@@ -75,11 +75,6 @@ class Trellis:
         return self.model.K
 
     @cached_property
-    def first(self) -> int:
-        """The number of sentences that have tokens, and of rows that begin one."""
-        return len(self.pack.last)
-
-    @cached_property
     def nodes(self) -> np.ndarray:
         """(N,) the first node of each row."""
         return np.cumsum(self.widths) - self.widths
@@ -93,7 +88,7 @@ class Trellis:
     def pair_widths(self) -> np.ndarray:
         """(nodes,) how many pairs end in each node: one for each node of the row before, or one after the mark."""
         before = np.ones(len(self.widths), np.int64)
-        before[self.first :] = self.widths[self.pack.before]
+        before[self.pack.first :] = self.widths[self.pack.before]
         return before[self.rows]
 
     @cached_property
@@ -110,7 +105,7 @@ class Trellis:
     def there(self) -> np.ndarray:
         """(pairs,) the node in which each pair begins; -1 for the mark before a sentence."""
         before = np.full(len(self.widths), -1)
-        before[self.first :] = self.nodes[self.pack.before]
+        before[self.pack.first :] = self.nodes[self.pack.before]
         return before[self.rows][self.here] + ranges(self.pair_widths)
 
     @cached_property
@@ -144,7 +139,7 @@ class Trellis:
     @cached_property
     def starting(self) -> np.ndarray:
         """For the pairs of the first tokens, transitions[K, K, v] and the emission."""
-        nodes = slice(0, int(self.pair_bounds[self.first]))  # one pair for each node
+        nodes = slice(0, int(self.pair_bounds[self.pack.first]))  # one pair for each node
         mark = np.full(nodes.stop, self.K * (self.K + 1) + self.K)
         return self.model.onward(mark, self.tags[nodes], np.full(nodes.stop, -1)) + self.arrivals[nodes]
 
@@ -172,7 +167,7 @@ class Trellis:
     @cached_property
     def only_block(self) -> Step:
         """All triples, where they are few enough to be kept for the way back."""
-        return self.triples(slice(int(self.pair_bounds[self.first]), len(self.here)))
+        return self.triples(slice(int(self.pair_bounds[self.pack.first]), len(self.here)))
 
     @cached_property
     def blocks(self) -> list[list[int]]:

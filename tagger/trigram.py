@@ -234,11 +234,11 @@ class TrigramLattice:
 
     def best(self) -> tuple[np.ndarray, np.ndarray]:
         tags, scores = best(self.trellis)
-        return self.pack.unpack(tags), self.by_sentence(scores)
+        return self.pack.unpack(tags), scores[self.pack.rank_of]
 
     def n_best(self, n: int) -> list[list[tuple[float, np.ndarray]]]:
         found = n_best(self.trellis, n)
-        return [found[rank] for rank in np.argsort(self.pack.order).tolist()]
+        return [found[rank] for rank in self.pack.rank_of.tolist()]
 
     def marginals(self) -> np.ndarray:
         trellis = self.trellis
@@ -247,16 +247,11 @@ class TrigramLattice:
         return self.pack.unpack(out)
 
     def log_z(self) -> np.ndarray:
-        return self.by_sentence(log_z(self.trellis))
+        return log_z(self.trellis)[self.pack.rank_of]
 
     def restrict(self, allowed: np.ndarray) -> TrigramLattice:
         rows = allowed[self.pack.tokens]
         return replace(self, allowed=rows if self.allowed is None else rows & self.allowed)
-
-    def by_sentence(self, ranked: np.ndarray) -> np.ndarray:
-        out = np.empty_like(ranked)
-        out[self.pack.order] = ranked
-        return out
 
 
 def best_tags(scores: np.ndarray, C: int) -> np.ndarray:

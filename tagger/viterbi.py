@@ -40,7 +40,7 @@ def forward(chain: Chain, step: Step | None = None) -> np.ndarray:
     E = chain.emissions
     step = step or plain_step(chain.transitions.astype(E.dtype))
     delta = np.empty_like(E)
-    first = len(chain.pack.last)
+    first = chain.pack.first
     np.add(chain.start, E[:first], out=delta[:first], casting="same_kind")
     for before, here in chain.pack.steps():
         now = delta[here]

@@ -41,7 +41,7 @@ def sequence_score(
 ) -> np.ndarray:
     """(B,) the score of the path `tags` (B, T); 0 for a sentence without tokens."""
     batch = Batch(emissions, transitions, lengths, start, end)
-    return batch.by_sentence(path_scores(batch.chain, batch.rows_of(tags)))
+    return path_scores(batch.chain, batch.rows_of(tags))[batch.pack.rank_of]
 
 
 def log_norm(
@@ -49,7 +49,7 @@ def log_norm(
 ) -> np.ndarray:
     """(B,) log Z, the log of the sum of exp(score) over all paths; 0 for a sentence without tokens."""
     batch = Batch(emissions, transitions, lengths, start, end)
-    return batch.by_sentence(forward_backward(batch.chain).log_z)
+    return forward_backward(batch.chain).log_z[batch.pack.rank_of]
 
 
 def log_likelihood(
@@ -72,10 +72,10 @@ def log_likelihood_gradient(
     rows = -found.marginals.astype(np.float64)  # (N, K)
     rows[np.arange(len(path)), path] += 1.0
     steps = -found.transitions
-    first = len(pack.last)
+    first = pack.first
     np.add.at(steps, (path[pack.before], path[first:]), 1.0)
     ends = (rows[:first].sum(axis=0), rows[pack.last].sum(axis=0))
-    values = batch.by_sentence(path_scores(batch.chain, path) - found.log_z)
+    values = (path_scores(batch.chain, path) - found.log_z)[pack.rank_of]
     return values, Gradient(batch.padded(rows, 0.0), steps, *ends)
 
 
@@ -93,7 +93,7 @@ def decode(
     """The tags of the best path (B, T), and its score (B,), -inf where no path is allowed."""
     batch = Batch(emissions, transitions, lengths, start, end)
     tags, scores = viterbi.best(batch.chain)
-    return batch.padded(tags, NO_TAG), batch.by_sentence(scores)
+    return batch.padded(tags, NO_TAG), scores[batch.pack.rank_of]
 
 
 def n_best(
@@ -102,7 +102,7 @@ def n_best(
     """For each sentence up to n paths as (score, tags), best first."""
     batch = Batch(emissions, transitions, lengths, start, end)
     found = viterbi.n_best(batch.chain, n)
-    return [found[rank] for rank in np.argsort(batch.chain.pack.order).tolist()]
+    return [found[rank] for rank in batch.pack.rank_of.tolist()]
 
 
 class Batch:
@@ -151,11 +151,6 @@ class Batch:
         """Rows (N, …) as a batch (B, T, …)."""
         out = np.full((*self.shape[:2], *rows.shape[1:]), fill, rows.dtype)
         out[self.cells] = rows
-        return out
-
-    def by_sentence(self, ranked: np.ndarray) -> np.ndarray:
-        out = np.empty_like(ranked)
-        out[self.pack.order] = ranked
         return out
 
 

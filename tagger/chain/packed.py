@@ -51,7 +51,7 @@ def path_scores(chain: Chain, tags: np.ndarray) -> np.ndarray:
     """(B,) the score s(y) of the path through each sentence; `tags` (N,) by row."""
     pack = chain.pack
     scores = pack.sums(chain.emissions[np.arange(len(tags)), tags])
-    first = len(tags) - len(pack.before)
+    first = pack.first
     steps = chain.transitions[tags[pack.before], tags[first:]]
     scores += pack.sums(np.concatenate([np.zeros(first), steps]))
     scores[:first] += chain.start[tags[:first]]
@@ -98,7 +98,7 @@ def all_tokens_reachable(chain: Chain) -> bool:
     """Every token allows some tag, at the ends of sentences too: then, with finite transitions, a path exists."""
     E, pack = chain.emissions, chain.pack
     inner = np.isfinite(E)
-    inner[: len(pack.last)] &= np.isfinite(chain.start)
+    inner[: pack.first] &= np.isfinite(chain.start)
     inner[pack.last] &= np.isfinite(chain.end)
     return bool(inner.any(axis=1).all())
 
@@ -121,7 +121,7 @@ def scaled(chain: Chain, shift: np.ndarray, dtype: np.dtype) -> Posterior:
     """
     pack = chain.pack
     N, K = chain.emissions.shape
-    first = len(pack.last)
+    first = pack.first
     e = np.subtract(chain.emissions, shift, dtype=dtype)  # (N, K)
     np.exp(e, out=e)
     top = float(chain.transitions.max(initial=-np.inf))
@@ -159,7 +159,7 @@ def in_log_space(chain: Chain) -> Posterior:
     pack = chain.pack
     E = chain.emissions.astype(np.float64)
     A = chain.transitions.astype(np.float64)
-    first = len(pack.last)
+    first = pack.first
     alpha, beta = np.empty_like(E), np.empty_like(E)
     alpha[:first] = chain.start + E[:first]
     for before, here in pack.steps():

@@ -227,12 +227,13 @@ def conclude(
     for doubt in doubts(model):
         say(doubt, quiet)
     say(course(model.summary_, unit), quiet)
-    say(closing_line(model, output, time.perf_counter() - begin, model.summary_.get("dev_accuracy")), quiet)
+    say(closing_line(model, output, time.perf_counter() - begin), quiet)
     stop.leave()
 
 
-def closing_line(model: Tagger, path: str, seconds: float, dev_accuracy: float | None = None) -> str:
+def closing_line(model: Tagger, path: str, seconds: float) -> str:
     """The last word of a training: what was written, how good it is, how long it took, what to try next."""
+    dev_accuracy = model.summary_.get("dev_accuracy")
     accuracy = "" if dev_accuracy is None else f", dev accuracy {100 * dev_accuracy:.2f} %"
     size = Path(path).stat().st_size
     shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"

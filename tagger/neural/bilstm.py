@@ -16,16 +16,13 @@ import numpy as np
 
 from tagger import memory
 from tagger.archive import Archive, Arrays, narrow_floats
-from tagger.chain.packed import Chain
 from tagger.checkpoint import Checkpoint, fingerprint
 from tagger.course import Course, Watch
-from tagger.dominance import Dominance
 from tagger.errors import TrainingError
 from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
-from tagger.lattice import ChainLattice
+from tagger.lattice import Scorer, chain_scorer
 from tagger.lexicon import Lexicon
-from tagger.metrics import accuracy
-from tagger.model import Following, Scorer, Section, Tagger, Terms
+from tagger.model import Following, Section, Tagger, Terms
 from tagger.neural import need_torch
 from tagger.neural.lookup import Lookup
 from tagger.neural.network import LARGEST, Network, Sizes, restore_weights
@@ -33,7 +30,6 @@ from tagger.neural.occlusion import occluded
 from tagger.neural.story import network_story
 from tagger.neural.vectors import Vectors
 from tagger.overlap import marks
-from tagger.pack import Pack
 from tagger.sentence import Sentence, Words
 from tagger.terms import step_terms
 from tagger.windows import Windows
@@ -112,7 +108,7 @@ class BiLSTMTagger(Tagger):
 
             def dev_score(weights: np.ndarray) -> float:
                 self.set_weights(learner.arrays(weights))
-                return accuracy(dev or [], self.predict(dev or [])) or 0.0
+                return self.score(dev or [])
 
             course = Course(
                 patience=self.patience,
@@ -207,13 +203,7 @@ class BiLSTMTagger(Tagger):
     def scorer(self) -> Scorer:
         network = Network(self.lookup_, self.sizes, self.weights_)
         start, transitions, end = (self.weights_[name] for name in ("start", "transitions", "end"))
-        step = Dominance(transitions)
-
-        def score(sentences: list[Words]) -> ChainLattice:
-            pack = Pack.of([len(words) for words in sentences])
-            return ChainLattice(Chain(pack, start, transitions, end, network(sentences)[pack.tokens]), step)
-
-        return score
+        return chain_scorer(start, transitions, end, lambda sentences, pack: network(sentences)[pack.tokens])
 
     def anatomy(self, words: Words) -> Terms:
         parts = occluded(Network(self.lookup_, self.sizes, self.weights_), words)

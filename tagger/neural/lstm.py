@@ -51,7 +51,7 @@ class Direction:
         H = len(self.recurrent)
         h, c = np.zeros((2, len(pack.order), H), np.float32)
         states = np.empty((len(rows), H), np.float32)
-        gates, pushed = np.empty((2, len(pack.last), GATES * H), np.float32)
+        gates, pushed = np.empty((2, pack.first, GATES * H), np.float32)
         walk = list(zip(pack.starts.tolist(), pack.sizes.tolist(), strict=True))
         for begin, n in reversed(walk) if backwards else walk:
             z, here = gates[:n], slice(begin, begin + n)

@@ -102,12 +102,11 @@ class Network:
     def represent(self, words: Sequence[str]) -> np.ndarray:
         """(words, D) embedding, spelling, vector from outside."""
         found = self.lookup(words)
-        spelled = np.empty((len(words), 2 * self.sizes.spelling), np.float32)
         last = [
             way.run(found.pack, table, found.letters, back)[1]
             for way, table, back in zip(self.spelling, self.letters, (False, True), strict=True)
         ]
-        spelled[found.pack.order] = np.concatenate(last, axis=1)
+        spelled = np.concatenate(last, axis=1)[found.pack.rank_of]
         return np.concatenate([self.weights["words"][found.words], spelled, found.vectors], axis=1)
 
 
