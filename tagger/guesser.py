@@ -18,7 +18,7 @@ most likely (`pooling`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,14 +123,14 @@ class Guesser:
         own = shares(rows, counts, judged, K)
         guesser = cls(prior, witnesses, np.ones(1 + len(witnesses)))
         likely = max(LIKELY, int(rows.widths[judged].max()))
-        opinions, gold = guesser.likely_opinions([[key[judged] for key in keys] for keys in said.values()], own, likely)
+        opinions, gold = guesser.likely_opinions(cut(said.values(), judged), own, likely)
         guesser.weights = pool_weights(opinions[: len(new)], gold[: len(new)])
         P, _ = pooled(guesser.weights, opinions)
         return guesser, judged, P[gold > 0]
 
     def __call__(self, words: Sequence[str], own: np.ndarray | None = None) -> np.ndarray:
         """(words, K) the probability of each tag; `own` (words, K) is what the words themselves have taught."""
-        said = list(testimony(Letters(words), self.suffix_length).values())
+        said = testimony(Letters(words), self.suffix_length).values()
         out = np.empty((len(words), len(self.prior)))
         for part in self.parts(len(words)):
             opinions = self.opinions(cut(said, part), None if own is None else own[part])
@@ -198,7 +198,7 @@ class Guesser:
         return cls(prior, split(keys, sizes.astype(np.int64), rows, counts, kappas, levels), weights)
 
 
-def cut(said: list[Witness], part: slice) -> list[Witness]:
+def cut(said: Iterable[Witness], part: slice | np.ndarray) -> list[Witness]:
     """What is said of some of the words."""
     return [[key[part] for key in keys] for keys in said]
 

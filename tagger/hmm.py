@@ -116,8 +116,8 @@ class HMMTagger(Tagger):
             self.classes_, tags = tag_numbers(sentences)
             choices = Choices.none(len(self.classes_))
         K = len(self.classes_)
-        need = 60 * (K + 1) ** 2 + 400 * len(tags)  # rows of trigrams, tokens
-        memory.check(need, f"an HMM of {K:,} tags", "the rows of trigrams grow with their square; map some tags to one")
+        need = 60 * (K + 1) ** 2 + 400 * len(tags)  # tables of tag pairs, tokens
+        memory.check(need, f"an HMM of {K:,} tags", "tables of tag pairs grow with their square; map some tags to one")
         written = [sentence.words for sentence in sentences]
         lengths = np.array(list(map(len, written)))
         windows = Windows.of(written, margin=0)

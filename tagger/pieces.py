@@ -115,12 +115,11 @@ class ByteStrings:
     def take(self, places: np.ndarray) -> ByteStrings:
         return ByteStrings(self.blob, self.starts[places], self.ends[places])
 
-    def taken(self, places: np.ndarray) -> ByteStrings:
-        """Only these pieces, one after the other in a blob of their own."""
-        lengths = self.lengths[places]
+    def compact(self) -> ByteStrings:
+        """The same, one after the other in a blob that holds nothing else."""
+        lengths = self.lengths
         ends = np.cumsum(lengths)
-        blob = self.blob[stretches(self.starts[places], lengths)]
-        return ByteStrings(blob, ends - lengths, ends)
+        return ByteStrings(self.blob[stretches(self.starts, lengths)], ends - lengths, ends)
 
     def equal(self, mine: np.ndarray, others: ByteStrings, theirs: np.ndarray) -> np.ndarray:
         """Whether each of these pieces of mine is the same string as that piece of the others."""

@@ -1,9 +1,9 @@
 """Strings ↔ ids, growing until frozen, then a compact read-only table.
 
 While a model is being fitted, a `Vocabulary` numbers strings as they come. Frozen, it becomes a `StringTable`: one
-UTF-8 blob, the lengths of the strings in it, and nothing else. The strings are sorted by a stable 64-bit hash; a
-string is found by `searchsorted` among the hashes and verified in the blob, many strings at a time. So loading a
-model builds no dictionary of a million Python strings.
+UTF-8 blob and where each string ends in it. The strings are sorted by a stable 64-bit hash; a string is found by its
+hash (`buckets`) and verified in the blob, many strings at a time. So loading a model builds no dictionary of a million
+Python strings.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class StringTable:
         order = np.argsort(written.hashes, kind="stable")
         ids = np.empty(len(order), np.int64)
         ids[order] = np.arange(len(order))
-        return cls(written.taken(order), written.hashes[order]), ids
+        return cls(written.take(order).compact(), written.hashes[order]), ids
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -72,7 +72,7 @@ class StringTable:
 
     def taken(self, ids: np.ndarray) -> StringTable:
         """The table of only these strings, given by ascending ids."""
-        return StringTable(self.written.taken(ids), self.hashes[ids])
+        return StringTable(self.written.take(ids).compact(), self.hashes[ids])
 
     def find(self, strings: Sequence[str] | Pieces) -> np.ndarray:
         """The ids of the strings, -1 for those that are not here."""

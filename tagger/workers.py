@@ -36,17 +36,24 @@ def in_order(
     here = start()
     pool: Pool | None = None
     failure: Exception | None = None
-    source = enumerate(followed(blocks))
+    source, ahead = enumerate(blocks), deque[tuple[int, tuple[Block, bool]]]()
+
+    def read() -> bool:
+        """Whether another block has come."""
+        nonlocal failure
+        try:
+            ahead.append(next(source))
+        except StopIteration:
+            return False
+        except Exception as error:  # what was read before it is answered first
+            failure = error
+            return False
+        return True
+
     try:
-        while True:
-            try:
-                number, (block, urgent, last) = next(source)
-            except StopIteration:
-                break
-            except Exception as error:  # what was read before it is answered first
-                failure = error
-                break
-            if jobs == 1 or number == 0 or (pool is None and (urgent or last)):
+        while ahead or read():
+            number, (block, urgent) = ahead.popleft()
+            if jobs == 1 or number == 0 or (pool is None and (urgent or not read())):
                 yield here(block)
                 continue
             pool = pool or Pool(start, here, jobs)
@@ -62,26 +69,6 @@ def in_order(
     finally:
         if pool:
             pool.close()
-
-
-def followed(blocks: Iterable[tuple[Block, bool]]) -> Iterator[tuple[Block, bool, bool]]:
-    """Each block with whether it is urgent, and whether it is known to be the last: the next one has been looked for,
-    unless it is urgent. What was read before an error comes out before it."""
-    held: list[Block] = []
-    try:
-        for block, urgent in blocks:
-            while held:
-                yield held.pop(), False, False
-            if urgent:
-                yield block, True, False
-            else:
-                held.append(block)
-    except Exception:
-        while held:
-            yield held.pop(), False, True
-        raise
-    while held:
-        yield held.pop(), False, True
 
 
 class Pool:

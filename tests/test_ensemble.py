@@ -79,6 +79,8 @@ def test_it_knows_the_words_of_all_members():
     more = HMMTagger().fit([*WORDS, ["the", "zebra", "runs", "very", "fast"]], [*TAGS, ["D", "N", "V", "J", "J"]])
     ensemble = together([HMMTagger().fit(WORDS, TAGS), more])
     assert ensemble.lexicon_.known(["zebra", "dog", "gnu"]).tolist() == [True, True, False]
+    alike = [HMMTagger().fit([Sentence([word, "b"], ["X", "Y"])]) for word in ("ant", "bee")]
+    assert Ensemble(alike, ["a", "b"]).lexicon_.known(["ant", "bee"]).all()
     assert len(ensemble.seen_) == 2  # the sentences of five words and more
 
 

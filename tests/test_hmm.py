@@ -219,6 +219,22 @@ def owns(cells, counts, classes):
     return {x: row / row.sum() for x, row in rows.items()}
 
 
+def test_where_no_first_tag_is_known_no_sentence_ends_before_it_began():
+    model = fitted([("q a b", "? X Y"), ("q b a", "? Y X")], partial=True, em_iterations=0)
+    assert model.transitions_.A[-1, -1] == 0
+    assert model.pi_.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_rare_words_are_guessed_from_all_others_entry_by_entry():
+    words, tags = ["sings", "walks", "walked", "talked", "talks"], [[1, 2], [1], [0], [0], [1, 2]]
+    rows = Rows(np.array([len(own) for own in tags]), np.array([tag for own in tags for tag in own]))
+    counts = np.array([1.0, 2.0, 1.0, 1.0, 1.0, 2.0, 1.0])
+    learned, judged, guess = Guesser.learn(words, np.ones(5, bool), rows, counts, 3, 2)
+    own = np.array([[0, 1 / 3, 2 / 3], [0, 1, 0], [1, 0, 0], [1, 0, 0], [0, 2 / 3, 1 / 3]])
+    alone = learned(words, own)
+    assert guess.tolist() == pytest.approx([alone[i, tag] for i in judged.tolist() for tag in tags[i]])
+
+
 def test_a_tag_that_nothing_follows_leans_on_all_tags():
     """With open tags, Z is followed by nothing known: its row is that of all tags, and sums to one."""
     text = [("a b", "X Y"), ("b a", "Y X"), ("z q", "Z ?"), ("q z q", "? Z ?")]

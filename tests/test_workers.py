@@ -50,6 +50,22 @@ def test_one_block_and_another_are_done_here(count, here):
     assert processes.count(os.getpid()) == here
 
 
+def test_an_answer_does_not_wait_for_what_may_never_come():
+    """The first block in any case; all of them, where there is one process."""
+    for jobs in (1, 2):
+        asked = []
+
+        def blocks(asked=asked):
+            for i in range(3):
+                asked.append(i)
+                yield i, False
+
+        answers = in_order(squares, blocks(), jobs)
+        assert next(answers)[0] == 0 and asked == [0]
+        assert next(answers)[0] == 1 and (asked == [0, 1] or jobs == 2)
+        answers.close()
+
+
 def test_an_urgent_answer_is_out_before_more_is_read():
     given, answered = [], []
 

@@ -132,8 +132,8 @@ def command(
 
 def warnings(gold: str, sentences: list[Sentence], seen: dict[str, int]) -> list[str]:
     """One for each model that has seen so many of the answers, and one if answers are missing."""
-    counted = several(sum(len(sentence) >= MIN_WORDS for sentence in sentences), "sentence")
-    told = f"of the {counted} of {gold} with at least {MIN_WORDS} words were in the training corpus of"
+    counted = sum(len(sentence) >= MIN_WORDS for sentence in sentences)
+    told = f"of the {counted:,} sentences of {gold} with at least {MIN_WORDS} words were in the training corpus of"
     found = [f"{count:,} {told} {path}" for path, count in seen.items() if count]
     if missing := open_tokens(sentences):
         found.append(f"the tag {ANY!r} of {several(missing, 'word')} in {gold}: no other counts as right there")
@@ -155,9 +155,9 @@ def aligned(gold: list[Sentence], guessed: list[Sentence], gold_name: str, guess
             if a != b:
                 raise differ(f"sentence {number}, token {place}", quote(a), quote(b), gold_name, guessed_name)
         if len(right) != len(found):
-            raise differ(f"sentence {number}", several(len(right), "token"), f"{len(found)}", gold_name, guessed_name)
+            raise differ(f"sentence {number}", several(len(right), "token"), f"{len(found):,}", gold_name, guessed_name)
     if len(gold) != len(guessed):
-        raise differ("the end", several(len(gold), "sentence"), f"{len(guessed)}", gold_name, guessed_name)
+        raise differ("the end", several(len(gold), "sentence"), f"{len(guessed):,}", gold_name, guessed_name)
     return [list(sentence.tags or ()) for sentence in guessed]
 
 
