@@ -26,6 +26,7 @@ class Progress:
 
 
 Watch = Callable[[Progress], "str | None"]  # may answer with a reason to stop
+INTERRUPTED = "it was interrupted"  # the reason of somebody who may want to go on later
 
 
 @dataclass
@@ -57,11 +58,17 @@ class Course:
         due = loss is not None and iteration % self.dev_every == 0
         accuracy = self.score_dev(judged) if due else None
         if self.checkpoint and iteration % self.checkpoint.every == 0:
-            self.checkpoint.save(self.state, self.prints)
+            self.save()
         stop = self.watch(Progress(iteration, loss, time.perf_counter() - self.begin, accuracy))
+        if stop == INTERRUPTED:
+            self.save()
         if accuracy is not None and iteration - self.state.best_iteration >= self.patience * self.dev_every:
             return f"the dev set has not got better since {self.unit} {self.state.best_iteration}"
         return stop
+
+    def save(self) -> None:
+        if self.checkpoint:
+            self.checkpoint.save(self.state, self.prints)
 
     def score_dev(self, judged: np.ndarray | None = None) -> float | None:
         """The accuracy of the weights to be judged, by default the present ones; the best ones are kept."""

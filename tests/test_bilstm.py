@@ -106,6 +106,16 @@ def test_resumed_it_ends_where_it_would_have_ended(tmp_path):
     assert all(np.array_equal(whole.weights_[name], resumed.weights_[name]) for name in whole.weights_)
 
 
+def test_stopped_within_an_epoch_it_goes_on_from_the_one_before(tmp_path):
+    settings = SMALL | {"epochs": 4, "batch_size": 1, "learning_rate": 0.01}
+    whole = BiLSTMTagger(**settings).fit(WORDS, TAGS)
+    parts = iter([False] * 4 + [True])  # in the third epoch
+    kept = Checkpoint(tmp_path / "state", every=100, keep=True)
+    BiLSTMTagger(**settings).fit(WORDS, TAGS, checkpoint=kept, pulse=lambda part: next(parts))
+    resumed = BiLSTMTagger(**settings).fit(WORDS, TAGS, checkpoint=Checkpoint(tmp_path / "state", resume=True))
+    assert all(np.array_equal(whole.weights_[name], resumed.weights_[name]) for name in whole.weights_)
+
+
 def test_a_checkpoint_of_another_training_is_refused(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         saved = Checkpoint(tmp_path / "state", every=1)
@@ -235,4 +245,4 @@ def test_an_interruption_saves_the_best_so_far(tmp_path, number, code):
     _, said = process.communicate(timeout=60)
     assert process.returncode == code and "it was interrupted" in said and "wrote model.npz" in said
     assert load_model(tmp_path / "model.npz").summary_["iterations"] >= 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "model.npz"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "model.npz", "model.npz.checkpoint"]

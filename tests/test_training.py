@@ -179,14 +179,20 @@ def wait_for(path, lines):
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interruption_saves_the_model_so_far(tmp_path, number, code):
-    process = start(tmp_path, "--max-iterations", "100000")
+def test_an_interruption_saves_the_model_so_far_and_what_to_go_on_from(tmp_path, number, code):
+    process = start(tmp_path, "--max-iterations", "100000", "--checkpoint-every", "100000")
     wait_for(tmp_path / "log", 3)
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == code
-    assert "it was interrupted" in said and "wrote model.npz" in said
-    assert load_model(tmp_path / "model.npz").summary_["iterations"] >= 3
+    assert "it was interrupted\nkept model.npz.checkpoint: " in said and "--resume\nwrote model.npz" in said
+    reached = load_model(tmp_path / "model.npz").summary_["iterations"]
+    assert reached >= 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "model.npz", "model.npz.checkpoint"]
+    again = start(tmp_path, "--max-iterations", str(reached + 2), "--resume")
+    assert "kept" not in again.communicate(timeout=60)[1] and again.returncode == 0
+    rows = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [row["iteration"] for row in rows] == [reached + 1, reached + 2]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "model.npz"]
 
 

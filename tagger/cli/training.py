@@ -18,7 +18,7 @@ from tagger.checkpoint import Checkpoint
 from tagger.cli.bars import open_bar, show_bar
 from tagger.cli.options import MODEL, PATH, Decorated, check_output, given, say
 from tagger.corpus.tsv import header
-from tagger.course import Progress
+from tagger.course import INTERRUPTED, Progress
 from tagger.errors import FileError, several
 from tagger.files import reason
 from tagger.model import Tagger
@@ -143,7 +143,7 @@ class Watcher:
                 self.shown["dev"] = f"{100 * progress.dev_accuracy:.2f} %"
             self.bar.set_postfix(self.shown, refresh=False)
             self.bar.update()
-        return None if self.stop.caught is None else "it was interrupted"
+        return None if self.stop.caught is None else INTERRUPTED
 
     def pulse(self, part: float) -> bool:
         """So much of an iteration is done; whether it shall end here."""
@@ -221,12 +221,17 @@ def conclude(
     saved: Checkpoint,
     unit: str,
 ) -> None:
-    """Write the model, say how it went, and leave as a signal asked for, if one came."""
+    """Write the model, say how it went, and leave as a signal asked for, if one came. The checkpoint has done its duty,
+    unless there is something to go on with."""
     save_model(model, output)
-    saved.remove()
+    interrupted = model.summary_["stopped"] == INTERRUPTED
+    if not interrupted:
+        saved.remove()
     for doubt in doubts(model):
         say(doubt, quiet)
     say(course(model.summary_, unit), quiet)
+    if interrupted:
+        say(f"kept {os.fspath(saved.path)}: training goes on from there with --resume", quiet)
     say(closing_line(model, output, time.perf_counter() - begin), quiet)
     stop.leave()
 

@@ -10,6 +10,7 @@ from tagger.classes import WordClasses
 from tagger.cli.bars import open_bar, show_bar
 from tagger.cli.options import say
 from tagger.cli.training import Stop
+from tagger.course import INTERRUPTED
 from tagger.crf import CRFTagger
 from tagger.rehearsal import FOLDS, Rehearsal
 from tagger.sentence import Sentence
@@ -73,7 +74,7 @@ class Tuning:
     def concluded(self, model: CRFTagger) -> CRFTagger:
         """The trained model or, after an interruption, that of the best trial if training has not come so far."""
         if self.stop.caught is not None:
-            tried = self.rehearsal.best_model("it was interrupted; this is the best model of the search")
+            tried = self.rehearsal.best_model(f"{INTERRUPTED}; this is the best model of the search")
             reached = getattr(model, "summary_", {}).get("dev_accuracy", 0.0)
             if tried and tried.summary_["dev_accuracy"] > reached:
                 model = tried

@@ -17,7 +17,7 @@ import numpy as np
 from tagger import memory
 from tagger.archive import Archive, Arrays, narrow_floats
 from tagger.checkpoint import Checkpoint, fingerprint
-from tagger.course import Course, Watch
+from tagger.course import INTERRUPTED, Course, Watch
 from tagger.errors import TrainingError
 from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
 from tagger.lattice import Scorer, chain_scorer
@@ -163,8 +163,9 @@ class BiLSTMTagger(Tagger):
         for number in range(state.iteration + 1, self.epochs + 1):
             found = learner.epoch(number, pulse)
             if found is None:
+                course.save()  # as it was after the last whole epoch
                 course.score_dev(learner.judged)
-                return loss, "it was interrupted"
+                return loss, INTERRUPTED
             loss = found
             if not np.isfinite(loss):
                 raise TrainingError(f"the loss became {loss}: {SLOWER}")
