@@ -22,6 +22,7 @@ from tagger.pieces import Pieces
 from tagger.vocab import StringTable
 
 DIGIT = re.compile(r"\d")
+SIZES = (32, 128, 512)  # usually
 SIZES_OF_TREES = tuple(2**n for n in range(4, 13))  # how fine a tree of clusters is cut
 MOST_SIZES = 64
 

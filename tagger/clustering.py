@@ -22,10 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from tagger.classes import DIGIT, WordClasses, normalised
+from tagger.classes import DIGIT, SIZES, WordClasses, normalised
 from tagger.errors import TrainingError
 
-SIZES = (32, 128, 512)
 MIN_COUNT = 2
 MOST_WORDS = 200_000  # that get a class
 CONTEXTS = 500

@@ -32,7 +32,15 @@ from tagger.pack import PACK_TOKENS
 from tagger.partial import OPEN, Choices, among, read_choices
 from tagger.parts import SEPARATORS, TagParts, separator_of
 from tagger.sentence import Sentence, Words
-from tagger.template import Template, check_classes, class_sizes, margin, parse_templates, shipped, template_text
+from tagger.template import (
+    Template,
+    check_classes,
+    class_features,
+    class_sizes,
+    margin,
+    parse_templates,
+    template_text,
+)
 from tagger.terms import step_terms
 from tagger.trainer import DEV_EVERY, Trainer
 from tagger.windows import Windows
@@ -41,7 +49,6 @@ if TYPE_CHECKING:
     from tagger.likelihood import Corpus, Layout
     from tagger.optimize import Result
 
-CLASSES = "classes"  # the shipped template with features of word classes
 LEVELS = 512  # of a stored weight's size
 
 
@@ -103,7 +110,7 @@ class CRFTagger(Tagger):
         `watch` is told of every iteration and may answer with a reason to stop. With a `checkpoint`, what has been
         reached is saved now and then; the file is removed when training completes. With `init`, training goes on from
         that model: it keeps its template and all it knows, and the penalty is the distance from its weights. Word
-        `classes` are for templates that name them; a template that does not gets the shipped class features added.
+        `classes` are for templates that name them; a template that does not gets features of them added.
         """
         from threadpoolctl import threadpool_limits
 
@@ -236,7 +243,7 @@ class CRFTagger(Tagger):
         self.template_ = template_text(self.features)
         templates = parse_templates(self.template_, self.features)
         if classes is not None and not class_sizes(templates):
-            self.template_ += shipped(CLASSES)
+            self.template_ += class_features(classes.sizes)
             templates = parse_templates(self.template_, self.features)
         check_classes(templates, classes, self.features)
         return templates, classes and classes.restricted(class_sizes(templates))

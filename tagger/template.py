@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 
-from tagger.classes import WordClasses
+from tagger.classes import SIZES, WordClasses
 from tagger.errors import TemplateError, quote
 from tagger.files import Lines, exists
 from tagger.pieces import Pieces
@@ -71,6 +71,15 @@ def template_text(name_or_path: str) -> str:
 
 def shipped(name: str) -> str:
     return (resources.files("tagger") / "templates" / f"{name}.txt").read_text("utf-8")
+
+
+def class_features(sizes: Sequence[int]) -> str:
+    """What is added to a template that names no classes: those of the word, and one of medium size for its neighbours.
+    They are of the usual sizes, or of all there are."""
+    sizes = SIZES if set(SIZES) <= set(sizes) else sizes
+    middle = sizes[len(sizes) // 2]
+    lines = [*(f"class:{size}[0]" for size in sizes), f"class:{middle}[-1]", f"class:{middle}[1]"]
+    return "\n".join(["", "# word classes, added to a template that names none", *lines, ""])
 
 
 def parse_templates(text: str, name: str = "template") -> list[Template]:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, Sentence, load_model, save_model
-from tagger.classes import WordClasses, cut, read_clusters
+from tagger.classes import SIZES_OF_TREES, WordClasses, cut, read_clusters
 from tagger.clustering import counted, frequent_words, learn_classes, neighbours, project, weigh
 from tagger.errors import CorpusError, FileError, ModelError, TemplateError, TrainingError
 from tagger.store import load_classes, save_classes
-from tagger.template import describe, parse_templates
+from tagger.template import describe, parse_templates, template_text
 
 NOUNS, VERBS = ([f"{kind}{i}" for i in "abcdefghijklmnopqrst"] for kind in "xy")
 
@@ -140,10 +140,22 @@ def test_class_features_need_classes_of_that_size(template, classes):
         CRFTagger(features=template).fit(FEW, classes=classes.restricted([12]))
 
 
-def test_a_template_without_classes_gets_those_shipped(classes):
-    table = WordClasses(classes.words, dict.fromkeys((32, 128, 512), classes.classes[4]))
-    model = CRFTagger(features="comparison", max_iterations=5).fit(FEW, classes=table)
-    assert "class:128[0]" in model.template_ and model.features_.classes.sizes
+@pytest.mark.parametrize(
+    "sizes, own, beside",
+    [
+        ((32, 128, 512), (32, 128, 512), 128),
+        (SIZES_OF_TREES, (32, 128, 512), 128),
+        ((64,), (64,), 64),
+        ((8, 64),) * 2 + (64,),
+    ],
+)
+def test_a_template_without_classes_gets_those_there_are(classes, sizes, own, beside):
+    table = WordClasses(classes.words, dict.fromkeys(sizes, classes.classes[4]))
+    model = CRFTagger(features="comparison", max_iterations=2).fit(FEW, classes=table)
+    added = "".join(f"class:{size}[0]\n" for size in own) + f"class:{beside}[-1]\nclass:{beside}[1]\n"
+    head = "\n# word classes, added to a template that names none\n"
+    assert model.template_ == template_text("comparison") + head + added
+    assert model.features_.classes.sizes == list(own)
 
 
 def test_models_with_classes_are_stored_loaded_and_pickled(classes, template, tmp_path):
@@ -298,7 +310,8 @@ def test_raw_text_compressed_or_not_threads_or_not_same_bytes(folder):
 
 def test_classes_once_for_many_trainings(folder):
     said = tagger(folder, "learn-classes", "raw.txt.gz", "--size", "4", "-o", "c.npz")
-    assert "44 words in 4 classes" in said and "--classes c.npz" in said
+    assert "44 words in 4 classes" in said and "Try: tagger train-crf corpus.txt --classes c.npz" in said
+    tagger(folder, "train-crf", "corpus.txt", "--classes", "c.npz", "--max-iterations", "2", "-q")
     tagger(folder, "train-crf", "corpus.txt", "-q", "--features", "coarse.txt", "--classes", "c.npz", "-o", "d.npz")
     assert load_model(folder / "d.npz").score(UNKNOWN) == 1.0
     (folder / "words.txt").write_text("the\n")

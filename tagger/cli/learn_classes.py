@@ -8,10 +8,11 @@ from pathlib import Path
 
 import click
 
+from tagger.classes import SIZES
 from tagger.cli.options import PATH, encoding_option, examples, max_memory_option, on_error_option, quiet_option, say
 from tagger.cli.training import check_model_output
 from tagger.cli.unlabeled import learn_from
-from tagger.clustering import MIN_COUNT, SIZES
+from tagger.clustering import MIN_COUNT
 from tagger.errors import several
 from tagger.store import save_classes
 
