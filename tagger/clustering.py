@@ -23,7 +23,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tagger.classes import DIGIT, SIZES, WordClasses, normalised
-from tagger.errors import TrainingError
+from tagger.errors import TrainingError, several
 
 MIN_COUNT = 2
 MOST_WORDS = 200_000  # that get a class
@@ -65,7 +65,8 @@ def learn_classes(
     with threadpool_limits(limits=1, user_api="blas"):  # sums in one order, whatever the machine
         words, tokens = frequent_words(text(), min_count, watch)
         if len(words) < 2:
-            raise TrainingError(f"no word classes: {len(words)} words occur {min_count} times in the raw text")
+            found, often = several(len(words), "word"), several(min_count, "time")
+            raise TrainingError(f"no word classes: only {found} seen at least {often} in the raw text")
         counts = neighbours(text(), words, tokens, watch)
         rows = project(weigh(counts), DIMENSIONS, watch)
         classes = {size: grouped(rows, size, watch) for size in sizes}

@@ -21,7 +21,7 @@ from tagger.cores import available_cores
 from tagger.course import Course, Watch
 from tagger.crf_story import crf_story
 from tagger.emissions import Emissions
-from tagger.errors import TemplateError, TrainingError
+from tagger.errors import TemplateError, TrainingError, several
 from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
 from tagger.features import Features, learn_features
 from tagger.lattice import Scorer, chain_scorer
@@ -120,7 +120,8 @@ class CRFTagger(Tagger):
         corpus, layout = self.encode(sentences, init, classes)
         check_dev(self.classes_, dev)
         advice = "a part of the corpus, fewer tags, --min-count 2 or --features comparison need less"
-        sizes = f"{len(corpus.tags):,} tokens, {corpus.K:,} tags, {len(corpus.windows.words):,} words"
+        numbers = {"token": len(corpus.tags), "tag": corpus.K, "word": len(corpus.windows.words)}
+        sizes = ", ".join(several(count, noun) for noun, count in numbers.items())
         memory.check(self.memory_need(corpus, layout), f"training on {sizes}", advice)
 
         def dev_score(weights: np.ndarray) -> float:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from tagger.disguise import disguise
-from tagger.errors import CorpusError, FileError
+from tagger.errors import CorpusError, FileError, several
 
 BLOCK = 1 << 20  # bytes asked for at once; a pipe or a terminal gives less
 COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -141,9 +141,8 @@ class Lines:
 
     def _undecodable(self, escaped: str, column: int) -> CorpusError:
         byte = ord(escaped) - 0xDC00
-        return self.error(
-            f"byte 0x{byte:02X} after {column} characters is not {self.encoding}; try --encoding, or save it as utf-8"
-        )
+        place = f"byte 0x{byte:02X} after {several(column, 'character')}"
+        return self.error(f"{place} is not {self.encoding}; try --encoding, or save it as utf-8")
 
     def _read(self) -> Generator[str, None, None]:
         pieces: list[str] = []  # of a line whose end has not come yet

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tagger.errors import several
+
 PERIOD = 10  # iterations over which the fall of the loss is judged
 MEMORY = 10  # steps remembered
 SUFFICIENT = 1e-4  # share of the fall promised by the gradient that a step must bring
@@ -89,7 +91,7 @@ def minimise(
     loss, gradient = evaluate(z)
     evaluations, losses = 1, [loss]
     curvature = Curvature()
-    reason = f"{max_iterations} iterations were allowed"
+    reason = f"{several(max_iterations, 'iteration')} had been allowed"
     for iteration in range(1, max_iterations + 1):
         slope = one_sided(gradient, z, price) if l1 else gradient
         if not slope.any():

@@ -13,6 +13,7 @@ import numpy as np
 
 from tagger.checkpoint import State
 from tagger.course import Course
+from tagger.errors import several
 
 if TYPE_CHECKING:
     from tagger.likelihood import Corpus, Layout, Likelihood
@@ -63,7 +64,7 @@ class Trainer:
         self.state.weights, self.state.iteration = found.x, iterations
         self.course.score_dev()
         full = iterations >= self.max_iterations
-        reason = f"{self.max_iterations} iterations were allowed" if full else found.reason
+        reason = f"{several(self.max_iterations, 'iteration')} had been allowed" if full else found.reason
         return replace(found, iterations=iterations, evaluations=evaluations, reason=reason), self.state
 
     def warm_up(self) -> int:

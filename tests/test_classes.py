@@ -103,7 +103,7 @@ def test_ppmi_is_high_where_a_neighbour_is_more_frequent_than_expected(monkeypat
 
 
 def test_too_little_text_makes_no_classes():
-    with pytest.raises(TrainingError, match="0 words occur 2 times"):
+    with pytest.raises(TrainingError, match="only 0 words seen at least 2 times"):
         learn_classes(lambda: [["a", "b"]])
 
 

@@ -39,7 +39,7 @@ def sentences_for(*formats):
     words = st.text(letters + spaces, min_size=1, max_size=5).filter(lambda word: word.strip(" "))
     tags = st.text(letters.replace("/", ""), min_size=1, max_size=3).filter(lambda tag: tag != "_")
     tokens = st.lists(st.tuples(words, tags), min_size=1, max_size=4)
-    return st.lists(tokens, max_size=3).map(lambda found: [Sentence(*zip(*s, strict=True)) for s in found])
+    return st.lists(tokens, min_size=1, max_size=3).map(lambda found: [Sentence(*zip(*s, strict=True)) for s in found])
 
 
 @pytest.fixture(scope="module")
@@ -109,10 +109,24 @@ def test_conllu_to_conllu_moves_tags_between_columns_and_keeps_the_rest(tmp_path
     assert (tmp_path / "b.conllu").read_text() == expected
 
 
+@pytest.mark.parametrize(
+    "text, options", [("", ()), ("\n\n", ()), ("", ("--untagged",)), ("no tags\n", ("--on-error", "skip"))]
+)
+def test_nothing_to_convert_is_refused_and_leaves_the_old_file(tmp_path, capfd, text, options):
+    (tmp_path / "a.txt").write_text(text)
+    (tmp_path / "b.tsv").write_text("precious")
+    assert convert(tmp_path / "a.txt", tmp_path / "b.tsv", *options) == 1
+    assert "a.txt: no sentence in it; expected " in capfd.readouterr().err
+    assert (tmp_path / "b.tsv").read_text() == "precious"
+
+
 def test_a_summary_goes_to_stderr(tmp_path, capfd):
     (tmp_path / "a.txt").write_text("a/A b/B\nc/C\n")
     assert run(["convert", str(tmp_path / "a.txt"), str(tmp_path / "b.tsv")]) == 0
     assert capfd.readouterr() == ("", f"wrote {tmp_path / 'b.tsv'}: 2 sentences, 3 tokens, as tsv\n")
+    for options, described in ([], "slash (word/TAG)"), (["--strip-tags"], "plain lines"):
+        assert run(["convert", str(tmp_path / "a.txt"), str(tmp_path / "b.txt"), *options]) == 0
+        assert capfd.readouterr().err.endswith(f"2 sentences, 3 tokens, as {described}\n")
     assert run(["convert", str(tmp_path / "a.txt"), "-", "--output-format", "lines"]) == 0
     assert capfd.readouterr() == ("a/A\nb/B\n\nc/C\n\n", "")
 

@@ -464,6 +464,11 @@ def test_encoding_gbk(file):
         read_corpus(path)
 
 
+def test_one_character_is_one(file):
+    with pytest.raises(CorpusError, match=r"corpus\.txt:1: byte 0xFF after 1 character is not utf-8"):
+        read_corpus(file(b"a\xff/X\n"))
+
+
 @pytest.mark.parametrize("format", [None, *NAMES])
 def test_bad_bytes_are_refused_with_their_place(file, format):
     path = file(b"\n\xff\n")

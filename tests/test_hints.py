@@ -52,7 +52,7 @@ def test_tags_that_nobody_reads_are_hinted_at(say, args):
 
 
 def test_tags_are_taken_off_as_the_hint_says(say):
-    assert say("convert", TEST, "words.txt", "--strip-tags")[1].endswith("as slash\n")
+    assert say("convert", TEST, "words.txt", "--strip-tags")[1].endswith("tokens, as plain lines\n")
     Path("few.txt").write_text("".join(TEST.read_text().splitlines(keepends=True)[:3]))
     for args in (["tag", "words.txt"], ["tag", "few.txt", "--keep-tags"]):
         out, err = say(*args)

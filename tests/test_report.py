@@ -245,6 +245,13 @@ def run(folder, *args, start=("-m", "tagger")):
     return done
 
 
+def test_one_error_is_not_called_all_errors(folder):
+    (folder / "gold.txt").write_text("a/D dog/N\n")
+    (folder / "other.txt").write_text("a/D dog/V\n")
+    assert run(folder, "gold.txt", "--predictions", "other.txt", "--report", "one.html").returncode == 0
+    assert "The only error is listed." in (folder / "one.html").read_text("utf-8")
+
+
 def test_the_report_comes_beside_the_usual_output(folder):
     with_report, without = run(folder, TEST, "--json", "--report", "again.html"), run(folder, TEST, "--json")
     found, same = json.loads(with_report.stdout), json.loads(without.stdout)

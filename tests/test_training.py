@@ -299,6 +299,28 @@ def test_a_corpus_that_teaches_little_is_named(tmp_path):
         assert "warning: the corpus has one tag only" in said and "warning: the corpus has one sentence only" in said
 
 
+def test_one_iteration_is_one(tmp_path):
+    said = tagger(tmp_path, "train-crf", TEST, "--max-iterations", 1).stderr
+    assert said.startswith("1 iteration, loss ") and "stopped because 1 iteration had been allowed" in said
+
+
+@pytest.mark.parametrize("command", ["train-hmm", "train-crf", "train-bilstm", "learn-classes"])
+def test_a_model_replaces_models_and_nothing_else(tmp_path, command):
+    if command == "train-bilstm":
+        pytest.importorskip("torch")
+    small = ["--epochs", 1, "--hidden-size", 4] if command == "train-bilstm" else []
+    (tmp_path / "corpus.txt").write_text("a/D dog/N barks/V\na/D cat/N sleeps/V\n" * 2)
+    (tmp_path / "dev.tsv").write_text("a\tD\n")
+    done = tagger(tmp_path, command, "corpus.txt", "-o", "dev.tsv", *small)
+    complaint = "tagger: dev.tsv is no model: move it away, or name another -o\n"
+    assert done.returncode == 1 and done.stderr == complaint
+    assert (tmp_path / "dev.tsv").read_text() == "a\tD\n"
+    (tmp_path / "empty").touch()
+    for _ in range(2):  # an empty file, then the model
+        assert tagger(tmp_path, command, "corpus.txt", "-o", "empty", "-q", *small).returncode == 0
+    assert (tmp_path / "empty").read_bytes().startswith(b"PK")
+
+
 def test_options_that_contradict_each_other_are_wrong_usage(tmp_path):
     assert tagger(tmp_path, "train-hmm", TRAIN, "-q", "-o", "hmm.npz").returncode == 0
     patience = tagger(tmp_path, "train-crf", TRAIN, "--patience", 3)

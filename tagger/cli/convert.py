@@ -10,6 +10,7 @@ from tagger.cli.options import (
     corpus_options,
     examples,
     map_option,
+    no_sentence,
     quiet_option,
     say,
     say_unmapped,
@@ -44,7 +45,7 @@ from tagger.writing import open_output
 @click.option(
     "--untagged", is_flag=True, help="IN is text without tags: plain lines, unless its suffix says otherwise."
 )
-@click.option("--strip-tags", is_flag=True, help="Write the words alone, without their tags.")
+@click.option("--strip-tags", is_flag=True, help="Write the words alone: no tags, nor comments, lemmas and the like.")
 @map_option
 @quiet_option
 def command(
@@ -70,8 +71,9 @@ def command(
     lines = Lines(source, encoding, skipped())
     format = input_format or (format_of(source, SUFFIXES_TO_WRITE) if untagged else None)
     write_as = output_format or format_of(target, SUFFIXES_TO_WRITE)
+    described = in_words(write_as, untagged or strip_tags)
     if not output_format and (ending := strange_ending(target)):
-        say(f"hint: {ending} tells no format: written as {write_as} (word/TAG); --output-format has others", quiet)
+        say(f"hint: {ending} tells no format: written as {described}; --output-format has others", quiet)
     sentences = tokens = 0
     with open_output(target) as stream:
         for sentence in read_sentences(lines, format, tagged=not untagged, column=column):
@@ -86,8 +88,17 @@ def command(
                 if lines.skipped is None:
                     raise fault from None
                 lines.skipped.add(fault)
+        if not sentences:
+            raise no_sentence(source, "sentences" if untagged else "tagged sentences")
     say_unmapped(tag_map, quiet)
-    say_written(target, f"{several(sentences, 'sentence')}, {several(tokens, 'token')}, as {write_as}", quiet)
+    say_written(target, f"{several(sentences, 'sentence')}, {several(tokens, 'token')}, as {described}", quiet)
+
+
+def in_words(format: str, words_alone: bool) -> str:
+    """What a format looks like, where its name does not say it."""
+    if format != "slash":
+        return format
+    return "plain lines" if words_alone else "slash (word/TAG)"
 
 
 def strange_ending(path: str) -> str | None:

@@ -253,8 +253,12 @@ def read_tagged(path: str, input_format: str | None, encoding: str, column: str)
     """A corpus with at least one sentence."""
     sentences = read_corpus(path, input_format, encoding, column, skipped())
     if not sentences:
-        raise CorpusError(f"{path}: no sentence in it; expected tagged sentences")
+        raise no_sentence(path)
     return sentences
+
+
+def no_sentence(path: str, expected: str = "tagged sentences") -> CorpusError:
+    return CorpusError(f"{path}: no sentence in it; expected {expected}")
 
 
 def check_output(output: str, *inputs: str | None) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
+from zipfile import is_zipfile
 
 import click
 
@@ -166,7 +167,7 @@ def course(summary: dict[str, Any], unit: str) -> str:
     best = f", best on the dev set in {unit} {summary['best_iteration']}" if "best_iteration" in summary else ""
     # of what is learned by heart, rounding may leave less than nothing
     loss = "" if summary["loss"] is None else f", loss {max(0.0, summary['loss']):,.1f}"
-    return f"{summary['iterations']} {unit}s{best}{loss}; stopped because {summary['stopped']}"
+    return f"{several(summary['iterations'], unit)}{best}{loss}; stopped because {summary['stopped']}"
 
 
 def say_doubts(sentences: Sequence[Sentence], quiet: bool, partial: bool | None = None) -> None:
@@ -196,9 +197,13 @@ def doubts(model: Tagger) -> list[str]:
 
 
 def check_model_output(output: str, *inputs: str | None) -> None:
+    """A model may take the place of a model, or of nothing."""
     if output == "-":
         raise click.BadParameter("a model cannot be written to standard output", param_hint="--output")
     check_output(output, *inputs)
+    old = Path(output)
+    if old.is_file() and old.stat().st_size and not is_zipfile(output):
+        raise FileError(f"{output} is no model: move it away, or name another -o")
 
 
 def check_course(dev: str | None, log: str | None, checkpoint: str, output: str, *inputs: str | None) -> None:

@@ -18,7 +18,7 @@ from tagger import memory
 from tagger.archive import Archive, Arrays, narrow_floats
 from tagger.checkpoint import Checkpoint, fingerprint
 from tagger.course import INTERRUPTED, Course, Watch
-from tagger.errors import TrainingError
+from tagger.errors import TrainingError, several
 from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
 from tagger.lattice import Scorer, chain_scorer
 from tagger.lexicon import Lexicon
@@ -172,7 +172,7 @@ class BiLSTMTagger(Tagger):
             reason = course.after(number, loss, learner.state, learner.judged)
             if reason:
                 return loss, reason
-        return loss, f"{self.epochs} epochs were allowed"
+        return loss, f"{several(self.epochs, 'epoch')} had been allowed"
 
     @property
     def sizes(self) -> Sizes:
