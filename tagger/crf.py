@@ -243,7 +243,7 @@ class CRFTagger(Tagger):
 
     def go_on_from(self, init: CRFTagger, corpus: Corpus, counts: np.ndarray) -> tuple[Corpus, Layout]:
         """The same with the features, words and tags of an older model, whose weights are the centre of the penalty."""
-        from tagger.adapt import Union, joined_lexicon, renumbered
+        from tagger.adapt import Union, renumbered
         from tagger.likelihood import Layout
 
         K = corpus.K
@@ -254,7 +254,7 @@ class CRFTagger(Tagger):
         union = Union(old, corpus.features, self.parts_.columns)
         lexicon_rows, lexicon_order = renumbered(init.lexicon_.rows, place)
         old_lexicon = Lexicon(init.lexicon_.words, lexicon_rows, init.lexicon_.counts[lexicon_order])
-        self.lexicon_ = joined_lexicon(old_lexicon, self.lexicon_, K)
+        self.lexicon_ = old_lexicon.joined(self.lexicon_, K)
 
         all_counts, w = np.zeros((2, len(union.features.rows.tags)))
         all_counts[union.places[corpus.features]] = counts

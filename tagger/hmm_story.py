@@ -12,6 +12,7 @@ from tagger.guesser import testimony
 from tagger.letters import Letters
 from tagger.model import Section
 from tagger.neighbours import Neighbours
+from tagger.rows import places_among
 from tagger.wordmodel import WordModel
 
 SHOWN = 20  # rows of a table
@@ -97,9 +98,10 @@ def endings(classes: list[str], words: WordModel) -> Section:
     keys = Letters(strings).endings(min(len(levels), LONGEST_ENDING))
     for n, (key, level) in enumerate(zip(keys, levels, strict=False), 1):
         _, first = np.unique(key, return_index=True)
-        found, places = level.find(key[first])
         bounds = level.rows.bounds
-        for i, place in zip(first[found].tolist(), places.tolist(), strict=True):
+        for i, place in zip(first.tolist(), places_among(level.keys, key[first]).tolist(), strict=True):
+            if place < 0:
+                continue
             inside = slice(int(bounds[place]), int(bounds[place + 1]))
             counts, tags = level.counts[inside], level.rows.tags[inside]
             total, best = float(counts.sum()), int(counts.argmax())

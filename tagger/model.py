@@ -186,8 +186,7 @@ class Tagger(Predictor):
 
     def tag_counts(self) -> np.ndarray:
         """(K,) how often each tag was seen in training."""
-        lexicon = self.lexicon_
-        return np.bincount(lexicon.rows.tags, weights=lexicon.counts, minlength=len(self.classes_))
+        return self.lexicon_.tag_counts(len(self.classes_))
 
     def following(self) -> Following | None:
         """For the heat map of `tagger inspect`; None if the model has no such numbers."""
