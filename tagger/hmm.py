@@ -247,7 +247,7 @@ class HMMTagger(Tagger):
     def anatomy(self, words: Words) -> Terms:
         first, *_ = self.marked([words])
         scores, ids = self.words_(first)
-        model = self.neighbours_ if self.order == 2 else Neighbours.none(self.transitions_)
+        model = self.neighbours_
         K, T = len(self.classes_), len(words)
         names = [*self.classes_, "end of sentence"]
 

@@ -59,7 +59,7 @@ def command(
 ) -> None:
     """Train on all folds of a corpus but one and judge by that one, for each in turn.
 
-    Options of train-crf or train-hmm that set the model (--l2, --features, --order, …) are passed on to it. Sentences
+    Options of the training command that set the model (--l2, --features, --order, …) are passed on to it. Sentences
     with the same words are never on both sides.
     """
     check_output(output, corpus)
