@@ -38,7 +38,7 @@ from tagger.trainer import DEV_EVERY, Trainer
 from tagger.windows import Windows
 
 if TYPE_CHECKING:
-    from tagger.likelihood import Corpus, Layout
+    from tagger.layout import Corpus, Layout
     from tagger.optimize import Result
 
 CLASSES = "classes"  # the shipped template with features of word classes
@@ -197,7 +197,7 @@ class CRFTagger(Tagger):
         self, sentences: list[Sentence], init: CRFTagger | None = None, classes: WordClasses | None = None
     ) -> tuple[Corpus, Layout]:
         """The corpus as numbers, and where the weights live."""
-        from tagger.likelihood import Corpus, Layout
+        from tagger.layout import Corpus, Layout
 
         if self.partial:
             names, tags, choices = read_choices(sentences)
@@ -244,7 +244,7 @@ class CRFTagger(Tagger):
     def go_on_from(self, init: CRFTagger, corpus: Corpus, counts: np.ndarray) -> tuple[Corpus, Layout]:
         """The same with the features, words and tags of an older model, whose weights are the centre of the penalty."""
         from tagger.adapt import Union, renumbered
-        from tagger.likelihood import Layout
+        from tagger.layout import Layout
 
         K = corpus.K
         place = np.searchsorted(self.classes_, init.classes_)  # of the old tags among the new

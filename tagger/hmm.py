@@ -28,7 +28,7 @@ from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, read_choices
 from tagger.sentence import Sentence, Words
 from tagger.transitions import Steps, Transitions
-from tagger.trigram import TrigramLattice, best_tags
+from tagger.trigram_lattice import TrigramLattice, best_tags
 from tagger.windows import Windows
 from tagger.wordmodel import Entries, WordModel, check_choices, read_allowed
 
