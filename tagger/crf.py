@@ -26,12 +26,13 @@ from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
 from tagger.features import Features, learn_features
 from tagger.lattice import Scorer, chain_scorer
 from tagger.lexicon import Lexicon
-from tagger.model import Following, Section, Tagger, Terms
+from tagger.model import Following, Tagger, Terms
 from tagger.overlap import marks
 from tagger.pack import PACK_TOKENS
 from tagger.partial import OPEN, Choices, among, read_choices
 from tagger.parts import SEPARATORS, TagParts, separator_of
 from tagger.sentence import Sentence, Words
+from tagger.story import Section
 from tagger.template import Template, check_classes, class_sizes, margin, parse_templates, shipped, template_text
 from tagger.terms import step_terms
 from tagger.trainer import DEV_EVERY, Trainer

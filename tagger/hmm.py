@@ -21,12 +21,13 @@ from tagger.examples import tag_numbers, training_sentences, words_of
 from tagger.hmm_story import hmm_story
 from tagger.lattice import Lattice, Scorer, chain_scorer
 from tagger.lexicon import Lexicon
-from tagger.model import Following, Section, Tagger, Terms
+from tagger.model import Following, Tagger, Terms
 from tagger.neighbours import Neighbours
 from tagger.overlap import marks
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, read_choices
 from tagger.sentence import Sentence, Words
+from tagger.story import Section
 from tagger.transitions import Steps, Transitions
 from tagger.trigram_lattice import TrigramLattice, best_tags
 from tagger.windows import Windows
