@@ -26,6 +26,7 @@ from tagger.story import Section
 
 @click.command(
     "inspect",
+    short_help="Show what a model has learned.",
     epilog=examples("tagger inspect", "tagger inspect english.npz | less", "tagger inspect --report model.html"),
 )
 @click.argument("model", metavar="[MODEL]", envvar="TAGGER_MODEL", default=MODEL)

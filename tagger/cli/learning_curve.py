@@ -32,6 +32,7 @@ WIDTH = 40  # columns of the longest bar
 
 @click.command(
     "learning-curve",
+    short_help="Show whether more data would help.",
     context_settings=CONTEXT,
     epilog=examples(
         "tagger learning-curve train.txt --dev dev.txt",
