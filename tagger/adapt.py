@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from tagger.features import Features, join, split
-from tagger.lexicon import Lexicon
 from tagger.rows import Rows
 from tagger.vocab import StringTable
 from tagger.windows import MARKS
@@ -51,12 +50,3 @@ def renumbered(rows: Rows, tags: np.ndarray) -> tuple[Rows, np.ndarray]:
     renamed = tags[rows.tags]
     order = np.lexsort((renamed, rows.owners))
     return Rows(rows.widths, renamed[order].astype(np.int32)), order
-
-
-def joined_lexicon(old: Lexicon, new: Lexicon, K: int) -> Lexicon:
-    """The words of both, their counts added; the tags of both are numbered alike."""
-    words, _ = StringTable.build(list(dict.fromkeys([*old.words.strings(), *new.words.strings()])))
-    cells = [words.find(side.words.strings())[side.rows.owners] * K + side.rows.tags for side in (old, new)]
-    every, place = np.unique(np.concatenate(cells), return_inverse=True)
-    counts = np.bincount(place, weights=np.concatenate([old.counts, new.counts])).astype(np.int64)
-    return Lexicon(words, Rows.of(every, len(words), K), counts)

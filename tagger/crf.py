@@ -26,12 +26,13 @@ from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
 from tagger.features import Features, learn_features
 from tagger.lattice import Scorer, chain_scorer
 from tagger.lexicon import Lexicon
-from tagger.model import Following, Section, Tagger, Terms
+from tagger.model import Following, Tagger, Terms
 from tagger.overlap import marks
 from tagger.pack import PACK_TOKENS
 from tagger.partial import OPEN, Choices, among, read_choices
 from tagger.parts import SEPARATORS, TagParts, separator_of
 from tagger.sentence import Sentence, Words
+from tagger.story import Section
 from tagger.template import (
     Template,
     check_classes,
@@ -46,7 +47,7 @@ from tagger.trainer import DEV_EVERY, Trainer
 from tagger.windows import Windows
 
 if TYPE_CHECKING:
-    from tagger.likelihood import Corpus, Layout
+    from tagger.layout import Corpus, Layout
     from tagger.optimize import Result
 
 LEVELS = 512  # of a stored weight's size
@@ -205,7 +206,7 @@ class CRFTagger(Tagger):
         self, sentences: list[Sentence], init: CRFTagger | None = None, classes: WordClasses | None = None
     ) -> tuple[Corpus, Layout]:
         """The corpus as numbers, and where the weights live."""
-        from tagger.likelihood import Corpus, Layout
+        from tagger.layout import Corpus, Layout
 
         if self.partial:
             names, tags, choices = read_choices(sentences)
@@ -251,8 +252,8 @@ class CRFTagger(Tagger):
 
     def go_on_from(self, init: CRFTagger, corpus: Corpus, counts: np.ndarray) -> tuple[Corpus, Layout]:
         """The same with the features, words and tags of an older model, whose weights are the centre of the penalty."""
-        from tagger.adapt import Union, joined_lexicon, renumbered
-        from tagger.likelihood import Layout
+        from tagger.adapt import Union, renumbered
+        from tagger.layout import Layout
 
         K = corpus.K
         place = np.searchsorted(self.classes_, init.classes_)  # of the old tags among the new
@@ -262,7 +263,7 @@ class CRFTagger(Tagger):
         union = Union(old, corpus.features, self.parts_.columns)
         lexicon_rows, lexicon_order = renumbered(init.lexicon_.rows, place)
         old_lexicon = Lexicon(init.lexicon_.words, lexicon_rows, init.lexicon_.counts[lexicon_order])
-        self.lexicon_ = joined_lexicon(old_lexicon, self.lexicon_, K)
+        self.lexicon_ = old_lexicon.joined(self.lexicon_, K)
 
         all_counts, w = np.zeros((2, len(union.features.rows.tags)))
         all_counts[union.places[corpus.features]] = counts

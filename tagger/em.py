@@ -27,7 +27,8 @@ from tagger.pack import Pack, batches
 from tagger.rows import stretches, summed
 from tagger.sentence import Words
 from tagger.trellis import Step, Trellis
-from tagger.trigram import TrigramLattice, forward_backward
+from tagger.trigram import forward_backward
+from tagger.trigram_lattice import TrigramLattice
 from tagger.windows import Windows
 from tagger.wordmodel import WordModel
 
@@ -67,7 +68,7 @@ class Teacher:
         self.apart = text.allowed is None  # frequent words are a group of their own, about which nothing is learned
         self.group = words.frequent(self.numbers) & self.apart  # (V,)
         lexicon = words.lexicon
-        self.n = np.bincount(lexicon.rows.tags, weights=lexicon.counts, minlength=neighbours.K)  # (K,)
+        self.n = lexicon.tag_counts(neighbours.K)
         here = set(self.strings)
         strings = [word for word in lexicon.words.strings() if word not in here]
         scores, ids = words(strings)

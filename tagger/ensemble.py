@@ -20,7 +20,6 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from tagger.adapt import joined_lexicon
 from tagger.chain.packed import Chain
 from tagger.errors import ModelError
 from tagger.lattice import ChainLattice, Lattice, Scorer
@@ -46,7 +45,7 @@ class Ensemble(Predictor):
 
     def joined(self, a: Lexicon, b: Lexicon) -> Lexicon:
         """The words of both; those of one corpus are not counted twice."""
-        return a if np.array_equal(a.words.hashes, b.words.hashes) else joined_lexicon(a, b, len(self.classes_))
+        return a if np.array_equal(a.words.hashes, b.words.hashes) else a.joined(b, len(self.classes_))
 
     def scorer(self) -> Scorer:
         scorers = [member.scorer() for member in self.members]

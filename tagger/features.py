@@ -24,7 +24,7 @@ from tagger.classes import WordClasses
 from tagger.errors import TemplateError, quote
 from tagger.parts import TagParts
 from tagger.pieces import Pieces, distinct
-from tagger.rows import Rows
+from tagger.rows import Rows, places_among
 from tagger.template import Part, Template, class_sizes, margin, parts_of, values_of
 from tagger.vocab import StringTable
 from tagger.windows import MARKS, Windows
@@ -71,11 +71,8 @@ class Features:
 
     def ids(self, t: int, keys: np.ndarray) -> np.ndarray:
         """The features with these keys of template t, -1 where there is none."""
-        own = self.keys[t]
-        if not len(own):
-            return np.full(len(keys), -1)
-        place = np.minimum(np.searchsorted(own, keys), len(own) - 1)
-        return np.where(own[place] == keys, self.bases[t] + place, -1)
+        place = places_among(self.keys[t], keys)
+        return np.where(place < 0, -1, self.bases[t] + place)
 
     def text(self, feature: int) -> str:
         """A feature as text, from its number."""

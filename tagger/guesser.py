@@ -27,7 +27,7 @@ from tagger.archive import LEAST, MOST, Archive, Arrays, narrow
 from tagger.leaning import best_kappa, leaning
 from tagger.letters import NONE, Letters, joined
 from tagger.pooling import narrowed, pool_weights, pooled
-from tagger.rows import Rows, adds_up
+from tagger.rows import Rows, adds_up, places_among
 
 BEGINNING = 5  # letters
 AT_ONCE = 1 << 16  # words × tags
@@ -61,14 +61,6 @@ class Level:
     counts: np.ndarray  # of each entry
     kappa: float
 
-    def find(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which of the words fit a description, and which one."""
-        if not len(self.keys):
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        words = np.flatnonzero((self.keys[place] == keys) & (keys != NONE))
-        return words, place[words]
-
     def refine(self, P: np.ndarray, scale: np.ndarray, keys: np.ndarray, own: np.ndarray | None = None) -> None:
         """Turn scale · P, (words,) and (words, K), from what the vaguer description says into what this one says.
 
@@ -76,9 +68,7 @@ class Level:
 
             (counts + κ · scale · P) / (count + κ)  =  (scale · κ / (count + κ)) · (P + counts / (scale · κ))
         """
-        words, places = self.find(keys)
-        entries, widths = self.rows.entries(places)
-        owners = np.repeat(words, widths)
+        entries, owners = self.rows.found(places_among(self.keys, keys))  # NONE is no key
         cells, counts = owners * P.shape[1] + self.rows.tags[entries], self.counts[entries].astype(float)
         if own is not None:
             counts = np.maximum(counts - own.ravel()[cells], 0.0)
@@ -263,9 +253,7 @@ def some(mask: np.ndarray, K: int) -> np.ndarray:
 
 def shares(rows: Rows, counts: np.ndarray, words: np.ndarray, K: int) -> np.ndarray:
     """(words, K) the share of each tag in a word's tokens; a line of zeros where the word is -1."""
-    known = np.flatnonzero(words >= 0)
-    entries, widths = rows.entries(words[known])
-    owners = np.repeat(known, widths)
+    entries, owners = rows.found(words)
     total = np.bincount(owners, weights=counts[entries], minlength=len(words))
     out = np.zeros((len(words), K))
     out[owners, rows.tags[entries]] = counts[entries] / total[owners]

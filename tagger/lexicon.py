@@ -7,6 +7,7 @@ seen there with two or more tags. Every model carries one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -47,8 +48,24 @@ class Lexicon:
 
     def frequency(self, words: Sequence[str]) -> np.ndarray:
         """How often each word occurs."""
-        totals = np.bincount(self.rows.owners, weights=self.counts, minlength=len(self.rows)).astype(np.int64)
-        return np.asarray(np.append(totals, 0)[self.words.find(words)])  # of an unknown word, -1, the last
+        return np.asarray(np.append(self.totals, 0)[self.words.find(words)])  # of an unknown word, -1, the last
+
+    @cached_property
+    def totals(self) -> np.ndarray:
+        """(words,) how often each word of it occurs."""
+        return np.bincount(self.rows.owners, weights=self.counts, minlength=len(self.rows)).astype(np.int64)
+
+    def tag_counts(self, K: int) -> np.ndarray:
+        """(K,) how often each tag occurs."""
+        return np.bincount(self.rows.tags, weights=self.counts, minlength=K)
+
+    def joined(self, other: Lexicon, K: int) -> Lexicon:
+        """The words of both, their counts added; the tags of both are numbered alike."""
+        words, _ = StringTable.build(list(dict.fromkeys([*self.words.strings(), *other.words.strings()])))
+        cells = [words.find(side.words.strings())[side.rows.owners] * K + side.rows.tags for side in (self, other)]
+        every, place = np.unique(np.concatenate(cells), return_inverse=True)
+        counts = np.bincount(place, weights=np.concatenate([self.counts, other.counts])).astype(np.int64)
+        return Lexicon(words, Rows.of(every, len(words), K), counts)
 
     def arrays(self) -> Arrays:
         return self.words.arrays("words") | self.rows.arrays("lexicon") | {"lexicon.counts": narrow(self.counts)}

@@ -20,7 +20,7 @@ import numpy as np
 
 from tagger.archive import MOST, Archive, Arrays, narrow
 from tagger.leaning import best_kappa, enough
-from tagger.rows import Rows, tally
+from tagger.rows import Rows, places_among, tally
 from tagger.transitions import Lookup, Steps, Transitions
 
 
@@ -121,12 +121,8 @@ class Neighbours:
 
     def places(self, words: np.ndarray, tags: np.ndarray) -> np.ndarray:
         """The entry of each word with a tag: -1 if there is none, -2 if the word is not frequent (or is -1)."""
-        if not len(self.entries):
-            return np.full(len(words), -2)
-        place = np.minimum(np.searchsorted(self.entries, words * self.K + tags), len(self.entries) - 1)
-        at = np.minimum(np.searchsorted(self.frequent, words), len(self.frequent) - 1)
-        found = np.where(self.entries[place] == words * self.K + tags, place, -1)
-        return np.where(self.frequent[at] == words, found, -2)
+        place = places_among(self.entries, words * self.K + tags)
+        return np.where(places_among(self.frequent, words) < 0, -2, place)
 
     def arrivals(self, pairs: np.ndarray, emissions: np.ndarray, places: np.ndarray) -> np.ndarray:
         """log P(x | u, v), where `emissions` are log P(x | v)."""

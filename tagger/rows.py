@@ -43,6 +43,12 @@ class Rows:
         widths = self.bounds[rows + 1] - self.bounds[rows]
         return stretches(self.bounds[rows], widths), widths
 
+    def found(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same where a row may be -1, which has none; and for each entry which of these rows it belongs to."""
+        there = np.flatnonzero(rows >= 0)
+        entries, widths = self.entries(rows[there])
+        return entries, np.repeat(there, widths)
+
     def arrays(self, name: str) -> Arrays:
         return {f"{name}.widths": narrow(self.widths), f"{name}.tags": narrow(self.tags)}
 
@@ -73,6 +79,14 @@ def stretches(starts: np.ndarray | int, lengths: np.ndarray) -> np.ndarray:
 def ranges(lengths: np.ndarray) -> np.ndarray:
     """0 … n-1 for each n, one after the other."""
     return stretches(0, lengths)
+
+
+def places_among(own: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """(keys,) the place of each key among the ascending numbers `own`, -1 where it is not there."""
+    if not len(own):
+        return np.full(len(keys), -1)
+    place = np.minimum(np.searchsorted(own, keys), len(own) - 1)
+    return np.where(own[place] == keys, place, -1)
 
 
 def sparse(keys: np.ndarray, cells: int) -> bool:

@@ -17,26 +17,23 @@ from functools import cached_property
 import numpy as np
 
 from tagger.archive import Archive, Arrays
-from tagger.rows import DENSE, Rows, tally
+from tagger.rows import DENSE, Rows, places_among, tally
 
 
 class Lookup:
     """Numbers kept under whole numbers (row · width + column); what is not there is 0."""
 
     def __init__(self, keys: np.ndarray, values: np.ndarray, cells: int) -> None:
-        self.keys, self.values = keys, values
+        self.keys, self.values = keys, np.append(values, 0.0)
         self.table: np.ndarray | None = None
         if cells <= DENSE:
             self.table = np.zeros(cells)
             self.table[keys] = values
-        elif not len(keys):
-            self.keys, self.values = np.array([-1]), np.zeros(1)
 
     def __call__(self, keys: np.ndarray) -> np.ndarray:
         if self.table is not None:
             return self.table[keys]
-        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[place] == keys, self.values[place], 0.0)
+        return np.asarray(self.values[places_among(self.keys, keys)])  # of -1 the last
 
 
 @dataclass(frozen=True)
@@ -137,7 +134,7 @@ class Transitions:
         found = Lookup(self.keys, self.seen, width**3)
         if found.table is not None:
             np.multiply(self.rest.reshape(width, width, 1), self.A, out=found.table.reshape(width, width, width))
-            found.table[found.keys] += found.values
+            found.table[self.keys] += self.seen
         return found
 
     def probabilities(self, pairs: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -45,11 +45,9 @@ class Entries:
 
     def dense(self, words: Sequence[str], K: int) -> np.ndarray:
         """(words, K), 0 where there is no number."""
-        ids = self.words.find(words)
-        known = np.flatnonzero(ids >= 0)
-        entries, widths = self.rows.entries(ids[known])
+        entries, owners = self.rows.found(self.words.find(words))
         out = np.zeros((len(words), K))
-        out[np.repeat(known, widths), self.rows.tags[entries]] = self.values[entries]
+        out[owners, self.rows.tags[entries]] = self.values[entries]
         return out
 
     def arrays(self, name: str) -> Arrays:
@@ -93,7 +91,7 @@ class WordModel:
         without it: what is said then differs a little from what was judged here.
         """
         K, owners, counts = len(prior), lexicon.rows.owners, lexicon.counts.astype(float)
-        total = np.bincount(owners, weights=counts, minlength=len(lexicon.words))
+        total = lexicon.totals
         rare = total <= max(rare_count, total.min())
         words = list(words)
         firsts = np.flatnonzero(rare & ~elsewhere).tolist()
@@ -111,9 +109,7 @@ class WordModel:
     def __call__(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """(words, K) log P(x | t), and the words' places in the lexicon; a word never seen counts as seen once."""
         ids, K = self.lexicon.words.find(words), len(self.prior)
-        known = np.flatnonzero(ids >= 0)
-        entries, widths = self.lexicon.rows.entries(ids[known])
-        owners = np.repeat(known, widths)
+        entries, owners = self.lexicon.rows.found(ids)
         seen = np.bincount(owners, weights=self.lexicon.counts[entries], minlength=len(words))
         guess = np.tile(self.guesser.prior, (len(words), 1))
         rare = np.flatnonzero(seen <= self.rare_count)
@@ -133,9 +129,7 @@ class WordModel:
 
     def frequent(self, ids: np.ndarray) -> np.ndarray:
         """Whether words of the lexicon were seen more than `rare_count` times; -1 is none of them."""
-        rows = self.lexicon.rows
-        seen = np.append(np.bincount(rows.owners, weights=self.lexicon.counts, minlength=len(rows)), 0)
-        return np.asarray(seen[ids] > self.rare_count)
+        return np.asarray(np.append(self.lexicon.totals, 0)[ids] > self.rare_count)
 
     def learn_raw(self, words: Sequence[str], added: np.ndarray, factor: np.ndarray) -> WordModel:
         """P'(x | t) = factor · (P(x | t) + added), with added (words, K), and factor (2, K) as `scale` is."""

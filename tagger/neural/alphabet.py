@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
+from tagger.rows import places_among
 
 LONGEST = 40  # letters of a word
 
@@ -35,10 +36,8 @@ class Alphabet:
     def numbers(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """The letters of all words as numbers, word after word, and how many each word has."""
         points, lengths = code_points([shortened(word) for word in words])
-        place = np.searchsorted(self.letters, points)
-        known = np.append(self.letters, 0)[place] == points
-        known &= place < len(self.letters)
-        return np.where(known, place, len(self.letters)), lengths
+        place = places_among(self.letters, points)
+        return np.where(place < 0, len(self.letters), place), lengths
 
     def arrays(self) -> Arrays:
         return {"alphabet": narrow(self.letters)}
