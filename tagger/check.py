@@ -1,7 +1,8 @@
 """What an annotator wants to know of a corpus: what is in it, what is in it twice, and which tags look like slips.
 
-A tag looks like a slip if the word is frequent and nearly always has another one, or if a model that has not seen the
-sentence is sure of another one. Both are hints for a second look, not verdicts: rare readings are real, too.
+A tag looks like a slip if it occurs nowhere else, if the word is frequent and nearly always has another one, or if a
+model that has not seen the sentence is sure of another one. These are hints for a second look, not verdicts: rare
+readings are real, too.
 """
 
 from __future__ import annotations
@@ -20,13 +21,19 @@ SURE = 0.99  # a model that is at least so sure is worth a second look
 
 
 @dataclass(frozen=True)
-class Doubt:
-    """A tag that looks like a slip: where it is, and what is expected there."""
+class Place:
+    """Where a word has a tag."""
 
     sentence: int  # from 0
     token: int
     word: str
     tag: str
+
+
+@dataclass(frozen=True)
+class Doubt(Place):
+    """A tag that looks like a slip, and what is expected there."""
+
     expected: str
     why: str
 
@@ -68,6 +75,17 @@ def survey(sentences: Sequence[Sentence]) -> Corpus:
         disagreeing=[own for own in groups.values() if len({tuple(sentences[i].tags or ()) for i in own}) > 1],
         header=header(sentences),
     )
+
+
+def only_once(sentences: Sequence[Sentence]) -> list[Place]:
+    """Where the tags stand that occur once."""
+    often = Counter(tag for sentence in sentences for tag in sentence.tags or ())
+    return [
+        Place(i, t, word, tag)
+        for i, sentence in enumerate(sentences)
+        for t, (word, tag) in enumerate(zip(sentence.words, sentence.tags or (), strict=True))
+        if often[tag] == 1
+    ]
 
 
 def unusual(sentences: Sequence[Sentence]) -> list[Doubt]:

@@ -114,6 +114,17 @@ def test_an_option_that_training_does_not_know_is_wrong_usage(tmp_path):
     assert done.returncode == 2 and "--min-count" in done.stderr
 
 
+def test_tags_that_occur_once_are_shown_with_their_place(tmp_path):
+    (tmp_path / "corpus.txt").write_text("ein/D Brief/N\nein/D Brief/M\nein/D Haus/N\nder/D Brief/X\n")
+    told = run(tmp_path, "check", "corpus.txt").stdout
+    assert "\nTags that occur once: 2\n  M in sentence 2: ein [Brief]\n  X in sentence 4: der [Brief]\n\n" in told
+    assert (
+        "occur once: 2\n  M in sentence 2: ein [Brief]\n\n" in run(tmp_path, "check", "corpus.txt", "--most", 1).stdout
+    )
+    found = json.loads(run(tmp_path, "check", "corpus.txt", "--json").stdout)["only_once"]
+    assert found[0] == {"sentence": 1, "token": 1, "word": "Brief", "tag": "M"} and len(found) == 2
+
+
 def test_a_tiny_corpus_is_checked_without_a_model(tmp_path):
     write_corpus(tmp_path / "tiny.txt", [Sentence(["a"], ["X"])])
     done = run(tmp_path, "check", "tiny.txt")

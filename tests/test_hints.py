@@ -118,9 +118,55 @@ def test_missing_answers_are_told(say):
 def test_names_of_columns_are_no_word(say):
     Path("sheet.tsv").write_text("Word\tPOS\nthe\tD\ndog\tN\n\na\tD\nword\tN\n\n")
     assert "hint: Word/POS on the first line looks like the names of columns" in say("train-hmm", "sheet.tsv")[1]
-    assert "Word/POS looks like the names of columns" in say("check", "sheet.tsv")[0]
-    assert json.loads(say("check", "sheet.tsv", "--json")[0])["header"] == "Word/POS"
-    assert "names of columns" not in say("check", TEST)[0]
+    assert "hint: Word/POS on the first line looks like the names of columns" in say("check", "sheet.tsv")[1]
+    assert json.loads(say("check", "sheet.tsv", "--json", "-q")[0])["header"] == "Word/POS"
+    assert "names of columns" not in say("check", TEST)[1]
+
+
+COLUMNS = "hint: the lines have 3 columns; the 1st is taken for the word, the 2nd for the tag, "
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["train-hmm"],
+        ["train-crf", "--max-iterations", 1],
+        ["check"],
+        ["check", "--input-format", "tsv"],
+        ["crossval", "--kind", "hmm", "--folds", 2],
+        ["learning-curve", "--kind", "hmm", "--points", 2, "--dev", "lemma.tsv"],
+        ["split"],
+    ],
+    ids=lambda args: args[0],
+)
+def test_columns_that_nobody_reads_are_hinted_at(say, args):
+    Path("lemma.tsv").write_text("".join(f"w{i}\tw\tN\t\n\n" for i in range(30)))
+    command, *options = args
+    err = say(command, "lemma.tsv", *options)[1]
+    assert err.startswith(COLUMNS) and "`cut -f 1,3`" in err and err.count("hint:") == 1
+    assert say(command, "lemma.tsv", *options, "-q")[1] == ""
+
+
+@pytest.mark.parametrize("text", ["a\tD\ndog\tN\tof\n", "a\tD\t\ndog\tN\t\n", "a/D dog/N\tor/C\n"])
+def test_a_column_here_and_there_is_no_column(say, text):
+    Path("corpus.tsv").write_text(text)
+    assert "columns" not in say("check", "corpus.tsv")[1]
+
+
+@pytest.mark.parametrize("command", ["train-hmm", "check"])
+def test_lemmas_are_no_tags(say, command):
+    Path("lemmas.txt").write_text("".join(f"word{i}/lemma{i % 25} ,/,\n" for i in range(25)))
+    warning = "warning: the corpus has 26 tags for 50 tokens: are they tags?"
+    assert warning in say(command, "lemmas.txt")[1]
+    Path("more.txt").write_text(Path("lemmas.txt").read_text() * 2)
+    assert "are they tags" not in say(command, "more.txt")[1]
+
+
+@pytest.mark.parametrize("command", ["train-hmm", "check"])
+def test_a_corpus_without_blank_lines_is_named(say, command):
+    Path("one.tsv").write_text("a\tD\ndog\tN\n")
+    expected = "expected a sentence per line, or a blank line after each"
+    assert f"warning: the corpus has one sentence only: {expected}" in say(command, "one.tsv")[1]
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
 
-from tagger.check import Corpus, Doubt, common, contradicted, disputed, survey, unusual
+from tagger.check import Corpus, Doubt, Place, common, contradicted, disputed, only_once, survey, unusual
 from tagger.cli.options import (
     PATH,
     check_output,
@@ -20,6 +21,7 @@ from tagger.cli.options import (
     read_tagged,
     write_text,
 )
+from tagger.cli.training import read_to_learn
 from tagger.cores import available_cores
 from tagger.crossval import Make, cross_validate
 from tagger.hmm import HMMTagger
@@ -59,13 +61,13 @@ def command(
 ) -> None:
     """Tell what is in a corpus, what is in it twice, and which tags look like slips.
 
-    Doubtful are rare tags of frequent words, and tags that a model trained on the rest of the corpus is sure should be
-    others. They deserve a second look; many are right.
+    Doubtful are tags that occur once, rare tags of frequent words, and tags that a model trained on the rest of the
+    corpus is sure should be others. They deserve a second look; many are right.
     """
     check_output(output, corpus, against)
-    sentences = read_tagged(corpus, input_format, encoding, column)
+    sentences = read_to_learn(corpus, input_format, encoding, column, quiet)
     others = read_tagged(against, input_format, encoding, column) if against else None
-    found, rare = survey(sentences), unusual(sentences)
+    found, alone, rare = survey(sentences), only_once(sentences), unusual(sentences)
     sure: list[Doubt] = []
     if len({tuple(sentence.words) for sentence in sentences}) >= FOLDS:
         sure = contradicted(
@@ -73,11 +75,13 @@ def command(
         )
     both = None if others is None else common(sentences, others)
     if as_program:
-        parts = {"unusual": [asdict(d) for d in rare], "contradicted": [asdict(d) for d in sure], "in_both": both}
+        doubts: dict[str, Sequence[Place]] = {"only_once": alone, "unusual": rare, "contradicted": sure}
+        parts = {name: [asdict(place) for place in own] for name, own in doubts.items()} | {"in_both": both}
         write_text(output, json.dumps(asdict(found) | parts, ensure_ascii=False, indent=2) + "\n")
         return
     lines = counts(found, against, both)
     lines += disagreements(found, sentences, most)
+    lines += loners(alone, sentences, most)
     lines += listed("Rare tags of frequent words", rare, sentences, most)
     lines += listed("Tags that a model which has not seen them contradicts", sure, sentences, most)
     write_text(output, "\n".join(map(printable, lines)) + "\n")
@@ -96,7 +100,6 @@ def counts(found: Corpus, against: str | None, both: int | None) -> list[str]:
     rows += [] if both is None else [(f"sentences also in {name_of(against or '')}", f"{both:,}")]
     width = max(len(name) for name, _ in rows)
     lines = [f"{name:<{width}} {value:>10}" for name, value in rows]
-    lines += [f"first line: {found.header} looks like the names of columns"] if found.header else []
     return [*lines, "", *(f"{tag:<{width}} {count:>10,}" for tag, count in found.tags)]
 
 
@@ -109,6 +112,11 @@ def disagreements(found: Corpus, sentences: list[Sentence], most: int) -> list[s
         more = " …" * (len(group) > AT_ONCE) + (f"; tokens that differ: {len(others) + 1}" if others else "")
         lines += [f"  {excerpt(sentences[group[0]], t)}", f"      {tags}{more}"]
     return ["", f"Sentences with the same words and other tags: {found.in_disagreement:,}", *lines]
+
+
+def loners(alone: list[Place], sentences: list[Sentence], most: int) -> list[str]:
+    lines = [f"  {p.tag} in sentence {p.sentence + 1}: {excerpt(sentences[p.sentence], p.token)}" for p in alone[:most]]
+    return ["", f"Tags that occur once: {len(alone):,}", *lines]
 
 
 def listed(title: str, doubts: list[Doubt], sentences: list[Sentence], most: int) -> list[str]:

@@ -16,10 +16,10 @@ from tagger.cli.options import (
     jobs_option,
     output_option,
     quiet_option,
-    read_tagged,
     write_text,
 )
 from tagger.cli.passing import CONTEXT, kind_option, make_of, passed_on
+from tagger.cli.training import read_to_learn
 from tagger.cores import available_cores
 from tagger.crossval import cross_validate
 
@@ -65,7 +65,7 @@ def command(
     """
     check_output(output, corpus)
     make = make_of(kind, options)
-    sentences = read_tagged(corpus, input_format, encoding, column)
+    sentences = read_to_learn(corpus, input_format, encoding, column, quiet, make.settings.get("partial"))
     rows = []
     with open_bar("crossval", "fold", folds, show_bar(quiet)) as bar:
         for fold in cross_validate(make, sentences, folds, seed, jobs or available_cores()):

@@ -23,6 +23,7 @@ from tagger.cli.options import (
     write_text,
 )
 from tagger.cli.passing import CONTEXT, kind_option, make_of, passed_on
+from tagger.cli.training import read_to_learn
 from tagger.cores import available_cores
 from tagger.crossval import Point, learning_curve
 from tagger.curve_page import curve_page, last_gain
@@ -74,7 +75,7 @@ def command(
     check_output(output, corpus, dev)
     template = page_for(report, "curve.html", corpus, dev, output)
     make = make_of(kind, options)
-    sentences = read_tagged(corpus, input_format, encoding, column)
+    sentences = read_to_learn(corpus, input_format, encoding, column, quiet, make.settings.get("partial"))
     judges = read_tagged(dev, input_format, encoding, column)
     rows = []
     with open_bar("train", "model", points, show_bar(quiet)) as bar:

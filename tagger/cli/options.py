@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import click
 
 from tagger import memory
-from tagger.corpus import FORMATS, read_corpus
+from tagger.corpus import FORMATS, LOOK_AHEAD, read_sentences, recognise
 from tagger.corpus.conllu import COLUMNS
+from tagger.corpus.tsv import columns
 from tagger.errors import CorpusError, FileError, harmless
-from tagger.files import Skipped
+from tagger.files import Lines, Skipped
 from tagger.sentence import Sentence
 from tagger.writing import STDOUT, check_writable, open_output
 
@@ -251,9 +252,20 @@ def say_unmapped(tag_map: TagMap | None, quiet: bool) -> None:
         say(f"--map: {several}: {shown}", quiet)
 
 
-def read_tagged(path: str, input_format: str | None, encoding: str, column: str) -> list[Sentence]:
-    """A corpus with at least one sentence."""
-    sentences = read_corpus(path, input_format, encoding, column, skipped())
+def recognised(lines: Lines, input_format: str | None, quiet: bool) -> str:
+    """The format of a tagged corpus, named or not, after a word on columns that nobody will read."""
+    head = lines.head(LOOK_AHEAD)
+    format = input_format or recognise(head)
+    if format == "tsv" and (count := columns(head)) > 2:
+        taken = "the 1st is taken for the word, the 2nd for the tag, the others are left out"
+        say(f"hint: the lines have {count} columns; {taken}; `cut -f 1,3`, say, chooses others", quiet)
+    return format
+
+
+def read_tagged(path: str, input_format: str | None, encoding: str, column: str, quiet: bool = True) -> list[Sentence]:
+    """A corpus with at least one sentence; if not `quiet`, with a word on how it was read."""
+    lines = Lines(path, encoding, skipped())
+    sentences = list(read_sentences(lines, recognised(lines, input_format, quiet), column=column))
     if not sentences:
         raise no_sentence(path)
     return sentences

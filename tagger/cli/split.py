@@ -17,10 +17,11 @@ from tagger.cli.options import (
     input_format_option,
     on_error_option,
     quiet_option,
+    recognised,
     say,
     skipped,
 )
-from tagger.corpus import LOOK_AHEAD, plain_name, read_sentences, recognise, render
+from tagger.corpus import plain_name, read_sentences, render
 from tagger.errors import CorpusError, FileError
 from tagger.files import Lines, exists, reason
 from tagger.partition import REST, partition
@@ -76,7 +77,7 @@ def command(
     for path in files.values():
         check_output(path if exists(folder) else str(folder), corpus)
     lines = Lines(corpus, encoding, skipped())
-    format = input_format or recognise(lines.head(LOOK_AHEAD))
+    format = recognised(lines, input_format, quiet)
     sentences = [s for s in read_sentences(lines, format, tagged=format not in WITH_LAYOUT) if len(s)]
     parts = partition(sentences, shares, seed)
     for part, path in files.items():

@@ -17,7 +17,15 @@ from tagger.cli.options import (
     quiet_option,
     read_tagged,
 )
-from tagger.cli.training import Stop, check_course, conclude, course_options, output_model_option, say_doubts, watching
+from tagger.cli.training import (
+    Stop,
+    check_course,
+    conclude,
+    course_options,
+    output_model_option,
+    read_to_learn,
+    watching,
+)
 from tagger.neural import need_torch
 from tagger.neural.bilstm import BiLSTMTagger
 from tagger.neural.vectors import Vectors, read_vectors
@@ -88,8 +96,7 @@ def command(
     checkpoint = checkpoint or f"{output}.checkpoint"
     check_course(dev, log, checkpoint, output, corpus, vectors)
     need_torch()
-    sentences = read_tagged(corpus, input_format, encoding, column)
-    say_doubts(sentences, quiet)
+    sentences = read_to_learn(corpus, input_format, encoding, column, quiet)
     dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None
     table = outside(vectors, sentences, max_vectors) if vectors else None
     model = BiLSTMTagger(**settings)

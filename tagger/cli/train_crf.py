@@ -20,7 +20,15 @@ from tagger.cli.options import (
     quiet_option,
     read_tagged,
 )
-from tagger.cli.training import Stop, check_course, conclude, course_options, output_model_option, say_doubts, watching
+from tagger.cli.training import (
+    Stop,
+    check_course,
+    conclude,
+    course_options,
+    output_model_option,
+    read_to_learn,
+    watching,
+)
 from tagger.cli.tuning import Tuning
 from tagger.crf import CRFTagger
 from tagger.errors import TrainingError
@@ -110,8 +118,7 @@ def command(
     check_sources(init, unlabeled, classes)
     checkpoint = checkpoint or f"{output}.checkpoint"
     check_course(dev, log, checkpoint, output, corpus, classes, settings["features"], *unlabeled)
-    sentences = read_tagged(corpus, input_format, encoding, column)
-    say_doubts(sentences, quiet, settings["partial"])
+    sentences = read_to_learn(corpus, input_format, encoding, column, quiet, settings["partial"])
     dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None
     old = load_initial(init) if init else None
     table = load_classes(classes) if classes else learned(unlabeled, encoding, quiet, sentences) if unlabeled else None

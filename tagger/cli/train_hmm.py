@@ -15,11 +15,10 @@ from tagger.cli.options import (
     examples,
     max_memory_option,
     quiet_option,
-    read_tagged,
     say,
     skipped,
 )
-from tagger.cli.training import check_model_output, closing_line, doubts, output_model_option, say_doubts
+from tagger.cli.training import check_model_output, closing_line, doubts, output_model_option, read_to_learn
 from tagger.constraints import read_lexicon
 from tagger.corpus import format_of, read_sentences
 from tagger.errors import several
@@ -94,8 +93,7 @@ def command(
     if settings["order"] == 1 and (unlabeled or settings["partial"]):
         raise click.UsageError("--unlabeled and --partial need --order 2: a model of first order is counted only.")
     check_model_output(output, corpus, lexicon, *unlabeled)
-    sentences = read_tagged(corpus, input_format, encoding, column)
-    say_doubts(sentences, quiet, settings["partial"])
+    sentences = read_to_learn(corpus, input_format, encoding, column, quiet, settings["partial"])
     hint = Hint(untagged(known_tags(sentences)), quiet=quiet)
     raw = [sentence for path in unlabeled for sentence in hint.sentences(read_untagged(path, encoding))]
     model = HMMTagger(**settings).fit(

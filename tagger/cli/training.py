@@ -17,7 +17,7 @@ import click
 
 from tagger.checkpoint import Checkpoint
 from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.options import MODEL, PATH, Decorated, check_output, given, say
+from tagger.cli.options import MODEL, PATH, Decorated, check_output, given, read_tagged, say
 from tagger.corpus.tsv import header
 from tagger.course import INTERRUPTED, Progress
 from tagger.errors import FileError, several
@@ -30,6 +30,8 @@ from tagger.store import save_model
 PULSE = 0.2  # seconds between two looks of the bar at an iteration
 
 LONG = 5000  # tokens of a sentence that is hardly one
+MANY = 20  # tags, if most of them occur once
+A_SENTENCE = "expected a sentence per line, or a blank line after each"
 
 
 def output_model_option(command: Decorated) -> Decorated:
@@ -174,14 +176,25 @@ def course(summary: dict[str, Any], unit: str) -> str:
     return f"{several(summary['iterations'], unit)}{best}{loss}; stopped because {summary['stopped']}"
 
 
-def say_doubts(sentences: Sequence[Sentence], quiet: bool, partial: bool | None = None) -> None:
-    """What a user should know of a corpus before anything is learned from it; `partial` is None where there is no such
+def read_to_learn(
+    path: str, input_format: str | None, encoding: str, column: str, quiet: bool, partial: bool | None = None
+) -> list[Sentence]:
+    """The corpus to learn from. What a user should know of it is said before; `partial` is None where there is no such
     training."""
+    sentences = read_tagged(path, input_format, encoding, column, quiet)
+    say_doubts(sentences, quiet, partial)
+    return sentences
+
+
+def say_doubts(sentences: Sequence[Sentence], quiet: bool, partial: bool | None) -> None:
     longest = max(map(len, sentences))
     if longest > LONG:
-        say(f"warning: a sentence of the corpus has {longest:,} tokens: expected a sentence per line", quiet)
+        say(f"warning: a sentence of the corpus has {longest:,} tokens: {A_SENTENCE}", quiet)
     if len(sentences) == 1:
-        say("warning: the corpus has one sentence only: expected a sentence per line", quiet)
+        say(f"warning: the corpus has one sentence only: {A_SENTENCE}", quiet)
+    tags = {tag for sentence in sentences for tag in sentence.tags or ()}
+    if len(tags) >= MANY and (tokens := sum(map(len, sentences))) < 2 * len(tags):
+        say(f"warning: the corpus has {len(tags):,} tags for {tokens:,} tokens: are they tags?", quiet)
     if names := header(sentences):
         say(f"hint: {names} on the first line looks like the names of columns; it is learned as a word", quiet)
     if not partial and (count := open_tokens(sentences)):

@@ -1,7 +1,7 @@
 """`tsv`: a word per line, its tag in the second column, a blank line after each sentence.
 
-Further columns are ignored. Words may contain spaces here. Spreadsheets like to write the names of the columns on the
-first line, which looks like a word and its tag; `header` finds it.
+Further columns are ignored; `columns` counts them. Words may contain spaces here. Spreadsheets like to write the names
+of the columns on the first line, which looks like a word and its tag; `header` finds it.
 """
 
 from __future__ import annotations
@@ -47,6 +47,12 @@ def write(sentence: Sentence, column: str) -> str:
 def written(row: tuple[str, ...]) -> str:
     *first, last = [cell.rstrip(" ") and cell for cell in row]  # a cell of spaces would look empty
     return "\t".join([*(checked(cell, "\t\n") for cell in first), ending(last, "\t\n")]) + "\n"
+
+
+def columns(lines: Sequence[str]) -> int:
+    """How many columns every line has, blank ones apart."""
+    filled = (line.rstrip("\t ") for line in lines)
+    return min((len(line.split("\t")) for line in filled if line), default=0)
 
 
 def header(sentences: Sequence[Sentence]) -> str | None:
