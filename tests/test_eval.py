@@ -128,6 +128,26 @@ def test_a_comparison_is_told_in_words_and_figures(folder):
     assert "is better than" in told and "model.npz and model.npz are equally accurate." in told
 
 
+def test_other_tags_are_named_with_what_to_do(folder, tmp_path):
+    (tmp_path / "gold.txt").write_text("a/DET dog/NOUN barks/VERB\n")
+    (tmp_path / "others.txt").write_text("a/D dog/N barks/V\n")
+    (tmp_path / "map.tsv").write_text("DT\tDET\n")
+    save_model(HMMTagger(order=1).fit(read_corpus(tmp_path / "gold.txt")), tmp_path / "own.npz")
+    save_model(HMMTagger(order=1).fit(read_corpus(TEST)), tmp_path / "penn.npz")
+
+    def said(*options):
+        return run(tmp_path, "gold.txt", *options).stderr.splitlines()
+
+    common = "have no tag in common; --map FILE renames tags"
+    assert said("-m", "own.npz") == []
+    assert said("-m", "own.npz", "--compare", "penn.npz") == [f"warning: gold.txt and penn.npz {common}"]
+    assert said("-m", "penn.npz") == [f"warning: gold.txt and penn.npz {common}"]
+    assert said("--predictions", "others.txt") == [f"warning: gold.txt and others.txt {common}"]
+    assert said("--predictions", "gold.txt", "-m", "penn.npz") == []
+    assert not any(common in line for line in said("-m", "penn.npz", "--map", "map.tsv"))
+    assert said("-m", "penn.npz", "-q") == []
+
+
 def test_the_better_one_is_named_first():
     better = Comparison(0.9, 0.02, (0.01, 0.03), 0.0001)
     assert in_words(better, "a", "b").startswith("a is better than b by 2.00 points (95 % interval 1.00 to 3.00)")

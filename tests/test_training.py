@@ -321,6 +321,16 @@ def test_a_model_replaces_models_and_nothing_else(tmp_path, command):
     assert (tmp_path / "empty").read_bytes().startswith(b"PK")
 
 
+def test_a_model_of_other_tags_to_go_on_from_is_named(tmp_path):
+    (tmp_path / "corpus.txt").write_text("a/DET dog/NOUN\na/DET cat/NOUN\n")
+    (tmp_path / "near.txt").write_text("a/DT dog/NOUN\na/DET cat/NOUN\n")
+    options = ["--max-iterations", 2, "--init", "old.npz"]
+    tagger(tmp_path, "train-crf", TEST, "-q", "-o", "old.npz", "--max-iterations", 2)
+    warning = "warning: the corpus and old.npz have no tag in common"
+    assert warning in tagger(tmp_path, "train-crf", "corpus.txt", *options).stderr
+    assert "warning" not in tagger(tmp_path, "train-crf", "near.txt", *options).stderr
+
+
 def test_options_that_contradict_each_other_are_wrong_usage(tmp_path):
     assert tagger(tmp_path, "train-hmm", TRAIN, "-q", "-o", "hmm.npz").returncode == 0
     patience = tagger(tmp_path, "train-crf", TRAIN, "--patience", 3)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 import click
@@ -113,14 +114,17 @@ def command(
     seen = overlap(words, model.seen_) if model else None
     by_others = {path: overlap(words, rival.seen_) for path, rival in rival_models.items()}
     remarks = warnings(gold, sentences, {together(model_paths): seen or 0} | by_others)
-    for remark in remarks:
-        say(remark, quiet)
     sentences, guesses, rivals = renamed(sentences, guesses, rivals, tag_map)
     say_unmapped(tag_map, quiet)
     lexicon, names = model.lexicon_ if model else None, tag_names(model, tag_map)
+    judged = predictions or together(model_paths)
+    theirs = {judged: distinct(guesses) if predictions else names}
+    theirs |= {path: tag_names(rival, tag_map) for path, rival in rival_models.items()}
+    remarks += strangers(gold, sentences, theirs)
+    for remark in remarks:
+        say(remark, quiet)
     found = evaluate(sentences, guesses, lexicon, names)
     comparisons = {path: compare(sentences, guesses, tags) for path, tags in rivals.items()}
-    judged = predictions or together(model_paths)
     told = [in_words(comparison, judged, path) for path, comparison in comparisons.items()]
     if report:
         whose = together([name_of(path) for path in ([predictions] if predictions else model_paths)])
@@ -143,6 +147,17 @@ def warnings(gold: str, sentences: list[Sentence], seen: dict[str, int]) -> list
     if missing := open_tokens(sentences):
         found.append(f"the tag {ANY!r} of {several(missing, 'word')} in {gold}: no other counts as right there")
     return [f"warning: {remark}" for remark in found]
+
+
+def strangers(gold: str, sentences: list[Sentence], theirs: dict[str, Iterable[str]]) -> list[str]:
+    """One for each side that has tags of another kind."""
+    tags = distinct(sentence.tags or () for sentence in sentences)
+    others = [name for name, own in theirs.items() if tags.isdisjoint(own)]
+    return [f"warning: {gold} and {name} have no tag in common; --map FILE renames tags" for name in others]
+
+
+def distinct(tags: Iterable[Sequence[str]]) -> set[str]:
+    return set(chain.from_iterable(tags))
 
 
 def for_programs(comparisons: dict[str, Comparison]) -> list[dict[str, Any]]:

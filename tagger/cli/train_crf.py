@@ -19,6 +19,7 @@ from tagger.cli.options import (
     max_memory_option,
     quiet_option,
     read_tagged,
+    say,
 )
 from tagger.cli.training import (
     Stop,
@@ -120,7 +121,7 @@ def command(
     check_course(dev, log, checkpoint, output, corpus, classes, settings["features"], *unlabeled)
     sentences = read_to_learn(corpus, input_format, encoding, column, quiet, settings["partial"])
     dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None
-    old = load_initial(init) if init else None
+    old = load_initial(init, sentences, quiet) if init else None
     table = load_classes(classes) if classes else learned(unlabeled, encoding, quiet, sentences) if unlabeled else None
     model = CRFTagger(**settings)
     model.column_ = column
@@ -157,11 +158,13 @@ def learned(files: tuple[str, ...], encoding: str, quiet: bool, sentences: list[
     return learn_from(files, encoding, quiet, [sentence.words for sentence in sentences])
 
 
-def load_initial(path: str) -> CRFTagger:
-    """The CRF to go on from, which brings its own template."""
+def load_initial(path: str, sentences: list[Sentence], quiet: bool) -> CRFTagger:
+    """The CRF to go on from, which brings its own template, and should know some tag of the corpus."""
     if given("features"):
         raise click.UsageError("--init brings the template of its model: leave out --features.")
     model = load_model(path)
     if not isinstance(model, CRFTagger):
         raise TrainingError(f"cannot go on from {path}: it is a model of kind {model.kind!r}, not a CRF")
+    if not any(tag in model.classes_ for sentence in sentences for tag in sentence.tags or ()):
+        say(f"warning: the corpus and {path} have no tag in common; `tagger convert --map FILE` renames tags", quiet)
     return model
