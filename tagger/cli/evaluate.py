@@ -12,6 +12,7 @@ import click
 
 from tagger.cli.options import (
     PATH,
+    TEXT,
     check_output,
     encoding_option,
     examples,
@@ -57,7 +58,7 @@ Tags = list[list[str]]
         "tagger eval gold.txt -m crf.npz -m bilstm.npz",
     ),
 )
-@click.argument("gold", type=PATH)
+@click.argument("gold", type=TEXT)
 @models_option
 @click.option("--predictions", metavar="FILE", type=PATH, help="Judge these tags instead of a model's.")
 @click.option("--compare", "others", metavar="MODEL", multiple=True, help="Is the model better than this one?")
