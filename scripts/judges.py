@@ -48,7 +48,7 @@ def judge_model(path: Path) -> str:
         for paths in model.predict_nbest(TEXT, 2):
             assert all(0 <= p <= 1.001 for p, _ in paths)
         for section in model.story():
-            assert all(isinstance(cell, str) for row in section.rows for cell in row)
+            assert all(isinstance(cell, str) for row in section.texts for cell in row)
         json.dumps([section.rows for section in model.story()])
     return CORRECT
 

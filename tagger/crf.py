@@ -26,19 +26,20 @@ from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
 from tagger.features import Features, learn_features
 from tagger.lattice import Scorer, chain_scorer
 from tagger.lexicon import Lexicon
-from tagger.model import Following, Section, Tagger, Terms
+from tagger.model import Following, Tagger, Terms
 from tagger.overlap import marks
 from tagger.pack import PACK_TOKENS
 from tagger.partial import OPEN, Choices, among, read_choices
 from tagger.parts import SEPARATORS, TagParts, separator_of
 from tagger.sentence import Sentence, Words
+from tagger.story import Section
 from tagger.template import Template, check_classes, class_sizes, margin, parse_templates, shipped, template_text
 from tagger.terms import step_terms
 from tagger.trainer import DEV_EVERY, Trainer
 from tagger.windows import Windows
 
 if TYPE_CHECKING:
-    from tagger.likelihood import Corpus, Layout
+    from tagger.layout import Corpus, Layout
     from tagger.optimize import Result
 
 CLASSES = "classes"  # the shipped template with features of word classes
@@ -197,7 +198,7 @@ class CRFTagger(Tagger):
         self, sentences: list[Sentence], init: CRFTagger | None = None, classes: WordClasses | None = None
     ) -> tuple[Corpus, Layout]:
         """The corpus as numbers, and where the weights live."""
-        from tagger.likelihood import Corpus, Layout
+        from tagger.layout import Corpus, Layout
 
         if self.partial:
             names, tags, choices = read_choices(sentences)
@@ -244,7 +245,7 @@ class CRFTagger(Tagger):
     def go_on_from(self, init: CRFTagger, corpus: Corpus, counts: np.ndarray) -> tuple[Corpus, Layout]:
         """The same with the features, words and tags of an older model, whose weights are the centre of the penalty."""
         from tagger.adapt import Union, renumbered
-        from tagger.likelihood import Layout
+        from tagger.layout import Layout
 
         K = corpus.K
         place = np.searchsorted(self.classes_, init.classes_)  # of the old tags among the new

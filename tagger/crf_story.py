@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tagger.features import Features
-from tagger.model import Section
+from tagger.story import Section, Shown
 
 SHOWN = 5  # features of a tag
 STEPS = 15  # transitions at either end
@@ -34,8 +34,8 @@ def templates(features: Features) -> Section:
     rows = []
     for t, template in enumerate(features.templates):
         begin, end = features.bases[t], features.bases[t + 1]
-        rows.append([str(template), f"{end - begin:,}", f"{int(per_feature[begin:end].sum()):,}"])
-    total = ["all", f"{len(per_feature):,}", f"{int(per_feature.sum()):,}"]
+        rows.append([str(template), int(end - begin), int(per_feature[begin:end].sum())])
+    total = ["all", len(per_feature), int(per_feature.sum())]
     return Section("templates", [*rows, total], ["template", "features", "weights"])
 
 
@@ -46,8 +46,7 @@ def strongest(classes: list[str], features: Features, weights: np.ndarray) -> Se
     for k, tag in enumerate(classes):
         own = np.flatnonzero(tags == k)
         best = own[np.argsort(-weights[own], kind="stable")[:SHOWN]]
-        told = [f"{features.text(int(owners[i]))} {weights[i]:+.2f}" for i in best.tolist()]
-        rows.append([tag, "   ".join(told)])
+        rows.append([tag, [(features.text(int(owners[i])), Shown(weights[i], "+.2f")) for i in best.tolist()]])
     return Section("strongest features", rows)
 
 
@@ -60,5 +59,5 @@ def steps(title: str, classes: list[str], transitions: np.ndarray, start: np.nda
     rows = []
     for cell in cells[order].tolist():
         before, after = divmod(cell, len(classes))
-        rows.append([names[before], classes[after], f"{whole[before, after]:+.2f}"])
+        rows.append([names[before], classes[after], Shown(whole[before, after], "+.2f")])
     return Section(title, rows, ["previous", "next", "weight"])

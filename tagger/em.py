@@ -27,7 +27,8 @@ from tagger.pack import Pack, batches
 from tagger.rows import stretches, summed
 from tagger.sentence import Words
 from tagger.trellis import Step, Trellis
-from tagger.trigram import TrigramLattice, forward_backward
+from tagger.trigram import forward_backward
+from tagger.trigram_lattice import TrigramLattice
 from tagger.windows import Windows
 from tagger.wordmodel import WordModel
 

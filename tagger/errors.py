@@ -37,6 +37,11 @@ def quote(text: str, limit: int = 40) -> str:
     return repr(text) if len(text) <= limit else f"{text[:limit]!r}…"
 
 
+def plainly(text: str, limit: int = 40) -> str:
+    """The same without the quotes."""
+    return repr(text[:limit])[1:-1] + "…" * (len(text) > limit)
+
+
 def several(count: int, noun: str) -> str:
     """1 word, 2 words"""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
@@ -47,8 +52,3 @@ def harmless(text: str, keep: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() or letter in keep else repr(letter)[1:-1] for letter in text)
-
-
-def plainly(text: str, limit: int = 40) -> str:
-    """The same without the quotes."""
-    return repr(text[:limit])[1:-1] + "…" * (len(text) > limit)

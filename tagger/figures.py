@@ -5,7 +5,7 @@ it right 9 times in 10 (calibration)? Each takes a number that every token has, 
 The interval beside a share is Wilson's (1927): it stays between 0 and 1 and means something for a handful of tokens;
 it takes tokens for independent, so it is a little narrow.
 
-A token is *sure* by the probability of the tag that was guessed. Where tags have been renamed, by `--map`, that is the
+How sure a token is: the probability of the tag that was guessed. Where tags have been renamed, by `--map`, that is the
 probability of all tags of the same new name together.
 """
 
@@ -67,10 +67,11 @@ class Grid:
     counts: list[list[int]]
 
 
-def wilson(right: int, tokens: int, z: float = 1.96) -> Interval:
+def wilson(right: int, tokens: int) -> Interval:
     """Where a share lies with 95 % probability: (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)."""
     if not tokens:
         return 0.0, 1.0
+    z = 1.96
     p, half = right / tokens, z * z / (2 * tokens)
     spread = z * math.sqrt(p * (1 - p) / tokens + (half / z) ** 2)
     return max(0.0, (p + half - spread) / (1 + 2 * half)), min(1.0, (p + half + spread) / (1 + 2 * half))

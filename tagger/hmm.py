@@ -21,14 +21,15 @@ from tagger.examples import tag_numbers, training_sentences, words_of
 from tagger.hmm_story import hmm_story
 from tagger.lattice import Lattice, Scorer, chain_scorer
 from tagger.lexicon import Lexicon
-from tagger.model import Following, Section, Tagger, Terms
+from tagger.model import Following, Tagger, Terms
 from tagger.neighbours import Neighbours
 from tagger.overlap import marks
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, read_choices
 from tagger.sentence import Sentence, Words
+from tagger.story import Section
 from tagger.transitions import Steps, Transitions
-from tagger.trigram import TrigramLattice, best_tags
+from tagger.trigram_lattice import TrigramLattice, best_tags
 from tagger.windows import Windows
 from tagger.wordmodel import Entries, WordModel, check_choices, read_allowed
 
@@ -247,7 +248,7 @@ class HMMTagger(Tagger):
     def anatomy(self, words: Words) -> Terms:
         first, *_ = self.marked([words])
         scores, ids = self.words_(first)
-        model = self.neighbours_ if self.order == 2 else Neighbours.none(self.transitions_)
+        model = self.neighbours_
         K, T = len(self.classes_), len(words)
         names = [*self.classes_, "end of sentence"]
 

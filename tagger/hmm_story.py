@@ -10,9 +10,9 @@ import numpy as np
 
 from tagger.guesser import testimony
 from tagger.letters import Letters
-from tagger.model import Section
 from tagger.neighbours import Neighbours
 from tagger.rows import places_among
+from tagger.story import Section, Shown
 from tagger.wordmodel import WordModel
 
 SHOWN = 20  # rows of a table
@@ -41,18 +41,19 @@ def sizes(neighbours: Neighbours, words: WordModel) -> Section:
         "words of a lexicon": len(words.allowed.words),
         "words of untagged text": len(words.raw.words),
     }
-    return Section("sizes", [[name, f"{size:,}"] for name, size in rows.items()])
+    return Section("sizes", [list(row) for row in rows.items()])
 
 
 def weights(neighbours: Neighbours, words: WordModel) -> Section:
-    rows = [[f"λ{i} of {name}", f"{weight:.3f}"] for i, (name, weight) in enumerate(named_lambdas(neighbours), 1)]
+    rows = [[f"λ{i} of {name}", Shown(own, ".3f")] for i, (name, own) in enumerate(named_lambdas(neighbours), 1)]
     kappa, kappa_after = neighbours.kappas.tolist()
     if len(neighbours.entries):
-        rows += [["κ of a word given two tags", f"{kappa:.1f}"], ["κ of a tag after a word", f"{kappa_after:.1f}"]]
-    rows.append(["λ of the spelling, for rare words", f"{words.strength:.2f}"])
+        rows.append(["κ of a word given two tags", Shown(kappa, ".1f")])
+        rows.append(["κ of a tag after a word", Shown(kappa_after, ".1f")])
+    rows.append(["λ of the spelling, for rare words", Shown(words.strength, ".2f")])
     names = ["tags of rare words", *testimony(Letters([]), 0)]
     told = zip(names, words.guesser.weights.tolist(), strict=True)
-    rows += [[f"weight of the witness: {name}", f"{weight:.2f}"] for name, weight in told]
+    rows += [[f"weight of the witness: {name}", Shown(weight, ".2f")] for name, weight in told]
     return Section("weights", rows)
 
 
@@ -71,7 +72,7 @@ def steps(classes: list[str], neighbours: Neighbours) -> Section:
     rows = []
     for v in [K, *np.argsort(-count[:K], kind="stable").tolist()][:SHOWN]:
         after = np.argsort(-A[v], kind="stable")[:5].tolist()
-        rows.append([names[v], "  ".join(f"{names[w]} {A[v, w]:.2f}" for w in after)])
+        rows.append([names[v], [(names[w], Shown(A[v, w], ".2f")) for w in after]])
     return Section("likeliest tags after a tag (· is a sentence's edge)", rows)
 
 
@@ -85,7 +86,7 @@ def pairs(classes: list[str], neighbours: Neighbours) -> Section:
             break
         P = transitions.probabilities(np.full(width, pair), np.arange(width))
         after = np.argsort(-P, kind="stable")[:4].tolist()
-        told = "  ".join(f"{names[w]} {P[w]:.2f}" for w in after)
+        told = [(names[w], Shown(P[w], ".2f")) for w in after]
         rows.append([f"{names[pair // width]} {names[pair % width]}", told])
     return Section("likeliest tags after two", rows)
 
@@ -110,5 +111,5 @@ def endings(classes: list[str], words: WordModel) -> Section:
                 gain = total * share * np.log(share / words.guesser.prior[tags[best]])
                 rows.append((gain, f"-{strings[i].lower()[-n:]}", classes[tags[best]], share, total))
     rows.sort(key=lambda row: (-row[0], row[1]))
-    shown = [[ending, tag, f"{100 * share:.0f} %", f"{total:,.0f}"] for _, ending, tag, share, total in rows[:SHOWN]]
+    shown = [[ending, tag, Shown(share, ".0%"), Shown(total, ",.0f")] for _, ending, tag, share, total in rows[:SHOWN]]
     return Section("endings that say most about rare words", shown, ["ending", "tag", "share", "words"])

@@ -26,21 +26,13 @@ from tagger.metrics import accuracy
 from tagger.pack import batches
 from tagger.rows import stretches
 from tagger.sentence import Words
+from tagger.story import Section, Shown
 
 LATTICE_CELLS = 1 << 21  # tokens × tags decoded together: half as many cost 10 % more time
 LEAST_TOKENS = 1 << 12
 
 Terms = Callable[[Sequence[int], int], dict[str, float]]
 Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags allowed at their tokens (N, K)
-
-
-@dataclass(frozen=True)
-class Section:
-    """A table with a title, for a reader."""
-
-    title: str
-    rows: list[list[str]]
-    head: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -59,10 +51,6 @@ class Following:
         return cls(unit, values)
 
 
-def number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}" if isinstance(value, float) else str(value)
-
-
 def parts_section(arrays: Arrays) -> Section:
     """What takes how much room; arrays that belong together, as their names tell, in one row."""
     numbers: Counter[str] = Counter()
@@ -71,7 +59,7 @@ def parts_section(arrays: Arrays) -> Section:
         part = name.split(".")[0]
         numbers[part] += array.size
         room[part] += array.nbytes
-    rows = [[part, number(numbers[part]), f"{size / 1e3:,.1f}"] for part, size in room.most_common()]
+    rows = [[part, numbers[part], Shown(size / 1e3, ",.1f")] for part, size in room.most_common()]
     return Section("parts of the file", rows, ["part", "numbers", "kB unpacked"])
 
 
@@ -163,18 +151,18 @@ class Tagger(Predictor):
         """Take back what `arrays` gave; settings and `classes_` are there already."""
 
     def story(self) -> list[Section]:
-        """What a person may want to know of the learned: titles and rows of text, as `tagger inspect` prints them."""
-        settings = Section("settings", [[name, str(value)] for name, value in self.stored_settings().items()])
-        summary = Section("training", [[name, number(value)] for name, value in self.summary_.items()])
+        """What a person may want to know of the learned, as `tagger inspect` prints it."""
+        settings = Section("settings", [[name, value] for name, value in self.stored_settings().items()])
+        summary = Section("training", [[name, value] for name, value in self.summary_.items()])
         rows, counts = self.lexicon_.rows, self.tag_counts()
         words = np.bincount(rows.tags, minlength=len(self.classes_))
         order = np.argsort(-counts, kind="stable").tolist()
-        tags = [[self.classes_[k], number(int(counts[k])), number(int(words[k]))] for k in order]
-        sizes = [
+        tags = [[self.classes_[k], int(counts[k]), int(words[k])] for k in order]
+        sizes: list[list[Any]] = [
             ["kind", self.kind],
-            ["tags", number(len(self.classes_))],
-            ["words", number(len(self.lexicon_.words))],
-            ["ambiguous words", number(int((rows.widths > 1).sum()))],
+            ["tags", len(self.classes_)],
+            ["words", len(self.lexicon_.words)],
+            ["ambiguous words", int((rows.widths > 1).sum())],
         ]
         return [
             Section("model", sizes),

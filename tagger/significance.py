@@ -20,8 +20,8 @@ AT_ONCE = 1 << 22  # numbers drawn together
 Interval = tuple[float, float]
 
 
-def interval(values: np.ndarray, lengths: np.ndarray, share: float = 0.95) -> Interval | None:
-    """Where Σ values / Σ lengths lies with that probability, for sentences with these values and lengths (B,)."""
+def interval(values: np.ndarray, lengths: np.ndarray) -> Interval | None:
+    """Where Σ values / Σ lengths lies with 95 % probability, for sentences with these values and lengths (B,)."""
     filled = lengths > 0
     values, lengths = values[filled], lengths[filled]
     if len(lengths) < 2:
@@ -31,7 +31,7 @@ def interval(values: np.ndarray, lengths: np.ndarray, share: float = 0.95) -> In
     for rows in parts(DRAWS, len(lengths)):
         drawn = random.integers(0, len(lengths), (rows, len(lengths)))
         found.append(values[drawn].sum(axis=1) / lengths[drawn].sum(axis=1))
-    low, high = np.quantile(np.concatenate(found), [(1 - share) / 2, (1 + share) / 2])
+    low, high = np.quantile(np.concatenate(found), [0.025, 0.975])
     return float(low), float(high)
 
 

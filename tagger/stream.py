@@ -1,8 +1,8 @@
-"""Tagging without end: sentences come in, results go out in the same order, in constant memory.
+"""Blocks of sentences, or of lines that hold one: many are tagged faster together, but nobody is kept waiting.
 
-Sentences, or lines that hold one, are gathered into blocks, because many are tagged faster together. A block closes
-when it is large enough, or when the next line would have to be waited for: then whoever is typing on the other side
-gets an answer at once. Where blocks end depends on the input only, never on how many processes share the work.
+A block closes when it is large enough, or when the next line would have to be waited for: then whoever is typing on the
+other side gets an answer at once. Where blocks end depends on the input only, never on how many processes share the
+work.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ from tagger.checkpoint import State
 from tagger.course import Course
 
 if TYPE_CHECKING:
-    from tagger.likelihood import Corpus, Layout, Likelihood
+    from tagger.layout import Corpus, Layout
+    from tagger.likelihood import Likelihood
     from tagger.optimize import Result
 
 DEV_EVERY = 5  # iterations between two looks at the dev set

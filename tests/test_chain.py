@@ -191,14 +191,14 @@ def test_published_best_path_probability_and_forward_row():
     tags, _ = viterbi.best(chain)
     assert (tags % V).tolist() == [1, 4, 2, 4, 3, 0, 3, 0, 3, 1]
     seq = np.random.choice(V, m)
-    p = np.exp(path_scores(chain, seq + V * np.arange(m)) - packed.log_z(chain))
+    p = np.exp(path_scores(chain, seq + V * np.arange(m)) - forward_backward(chain).log_z)
     assert p[0] == pytest.approx(2.69869828108e-08, rel=1e-10)
     # The forward score of the last tag k is log Z of the chain that must end there.
     last = []
     for k in range(V):
         end = np.full(V * m, -np.inf)
         end[(m - 1) * V + k] = 0.0
-        last.append(np.exp(packed.log_z(replace(chain, end=end))[0]))
+        last.append(np.exp(forward_backward(replace(chain, end=end)).log_z[0]))
     assert last == pytest.approx([2.66620185e8, 4.91942550e8, 4.48597546e8, 3.42214705e8, 4.10510463e8], rel=1e-8)
 
 

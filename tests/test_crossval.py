@@ -109,7 +109,9 @@ def test_an_option_that_sets_no_part_of_the_model_is_wrong_usage(tmp_path, optio
 
 def test_an_option_that_training_does_not_know_is_wrong_usage(tmp_path):
     done = run(tmp_path, "crossval", TEST, "--kind", "hmm", "--l2", "1")
-    assert done.returncode == 2 and "--l2" in done.stderr
+    assert done.returncode == 2 and "--l2 is no option of train-hmm: it is for --kind crf." in done.stderr
+    done = run(tmp_path, "crossval", TEST, "--min-cout", "1")
+    assert done.returncode == 2 and "--min-count" in done.stderr
 
 
 def test_a_tiny_corpus_is_checked_without_a_model(tmp_path):

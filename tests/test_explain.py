@@ -12,6 +12,8 @@ from browser import opened
 
 from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model
 from tagger.explain import explain
+from tagger.story import Section, Shown
+from tagger.template import filled
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 MODELS = {
@@ -150,9 +152,9 @@ def test_where_every_other_tag_is_impossible_there_is_no_runner_up(tmp_path):
 def test_features_have_the_same_text_from_their_numbers_as_from_the_words():
     model, sentences = random_model("crf", 0)
     for words in sentences:
-        for row in model.features_.present(words):
-            for text, feature in row:
-                assert model.features_.text(feature) == text
+        filled_in = filled(words, model.features_.templates)
+        for row, texts in zip(model.features_.present(words), filled_in, strict=True):
+            assert row and {text for text, _ in row} <= set(texts)
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -163,7 +165,13 @@ def test_inspect_tells_programs_what_it_tells_people(folder, kind):
     assert told.returncode == 0 and {f"# {title}" for title in found} <= set(told.stdout.splitlines())
     assert found["tags"]["rows"][0][0] in told.stdout
     parts = {row[0]: row[2] for row in found["parts of the file"]["rows"]}
-    assert {"words", "lexicon"} <= parts.keys() and float(parts["words"]) > 10
+    assert {"words", "lexicon"} <= parts.keys() and parts["words"] > 10
     if kind == "crf":
-        strongest = dict(found["strongest features"]["rows"])
-        assert "the" in strongest["DT"] and found["transitions that are liked most"]["rows"]
+        strongest = {tag: dict(features) for tag, features in found["strongest features"]["rows"]}
+        assert strongest["DT"]["lower[0]=the"] > 0.1 and found["transitions that are liked most"]["rows"]
+
+
+def test_a_number_is_a_text_to_a_person_and_a_number_to_a_program():
+    row = ["a", 1234, Shown(0.256, ".0%"), [("x", Shown(1.5, "+.2f"))], True, None, 0.25, 1234.5678]
+    assert Section("told", [row]).texts == [["a", "1,234", "26 %", "x +1.50", "True", "None", "0.25", "1,234.57"]]
+    assert json.loads(json.dumps(row)) == ["a", 1234, 0.256, [["x", 1.5]], True, None, 0.25, 1234.5678]

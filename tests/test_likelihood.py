@@ -11,7 +11,8 @@ import pytest
 from tagger import likelihood as likelihood_module
 from tagger import tables as tables_module
 from tagger.features import learn_features
-from tagger.likelihood import Corpus, Layout, Likelihood
+from tagger.layout import Corpus, Layout
+from tagger.likelihood import Likelihood
 from tagger.partial import Choices
 from tagger.parts import TagParts
 from tagger.template import describe, margin, parse_templates

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tagger import trellis, trigram
 from tagger.pack import Pack
-from tagger.trigram import TrigramLattice, best_tags, forward_backward
+from tagger.trigram import forward_backward
+from tagger.trigram_lattice import TrigramLattice, best_tags
 
 
 class Plain:

@@ -59,11 +59,6 @@ def path_scores(chain: Chain, tags: np.ndarray) -> np.ndarray:
     return scores
 
 
-def log_z(chain: Chain) -> np.ndarray:
-    """(B,) log Σ_y exp s(y)."""
-    return forward_backward(chain).log_z
-
-
 def forward_backward(chain: Chain) -> Posterior:
     """log Z, marginals and expected transitions, in the fastest arithmetic that is exact for this pack."""
     for dtype, span in SPAN.items():

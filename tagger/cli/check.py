@@ -32,6 +32,7 @@ AT_ONCE = 5  # sentences named that have the same words
 
 @click.command(
     "check",
+    short_help="Tell what is in a corpus, and which tags look wrong.",
     epilog=examples("tagger check corpus.txt", "tagger check train.txt --against test.txt --json"),
 )
 @click.argument("corpus", type=PATH)

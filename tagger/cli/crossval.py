@@ -26,6 +26,7 @@ from tagger.crossval import cross_validate
 
 @click.command(
     "crossval",
+    short_help="Train on parts of a corpus and judge by the rest.",
     context_settings=CONTEXT,
     epilog=examples(
         "tagger crossval corpus.txt",
@@ -35,7 +36,7 @@ from tagger.crossval import cross_validate
 )
 @click.argument("corpus", type=PATH)
 @kind_option
-@click.option("--folds", type=click.IntRange(2), default=10, show_default=True)
+@click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Parts of the corpus.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed, other folds.")
 @jobs_option
 @corpus_options
@@ -59,7 +60,7 @@ def command(
 ) -> None:
     """Train on all folds of a corpus but one and judge by that one, for each in turn.
 
-    Options of train-crf or train-hmm that set the model (--l2, --features, --order, …) are passed on to it. Sentences
+    Options of the training command that set the model (--l2, --features, --order, …) are passed on to it. Sentences
     with the same words are never on both sides.
     """
     check_output(output, corpus)

@@ -48,6 +48,7 @@ Tags = list[list[str]]
 
 @click.command(
     "eval",
+    short_help="Judge a model, or tags from anywhere, by a corpus.",
     epilog=examples(
         "tagger eval gold.txt",
         "tagger eval gold.txt -m english.npz --json",
@@ -66,7 +67,11 @@ Tags = list[list[str]]
 @input_format_option
 @encoding_option
 @on_error_option
-@click.option("--column", type=click.Choice(list(COLUMNS)), help="Of CoNLL-U.  [default: the model's, else upos]")
+@click.option(
+    "--column",
+    type=click.Choice(list(COLUMNS)),
+    help="The tags to read from CoNLL-U.  [default: the model's, else upos]",
+)
 @map_option
 @click.option("--json", "as_program", is_flag=True, help="For programs: rates are fractions, undefined is null.")
 @output_option

@@ -30,6 +30,7 @@ from tagger.writing import open_output
 
 @click.command(
     "explain",
+    short_help="Say why each word gets its tag.",
     epilog=examples(
         'echo "They can fish ." | tagger explain',
         "tagger explain doubtful.txt --html > why.html",

@@ -18,18 +18,19 @@ from tagger.cli.options import (
     report_option,
     write_text,
 )
-from tagger.model import Section
 from tagger.model_page import model_page
 from tagger.report import printable
 from tagger.store import load_model
+from tagger.story import Section
 
 
 @click.command(
     "inspect",
+    short_help="Show what a model has learned.",
     epilog=examples("tagger inspect", "tagger inspect english.npz | less", "tagger inspect --report model.html"),
 )
 @click.argument("model", metavar="[MODEL]", envvar="TAGGER_MODEL", default=MODEL)
-@click.option("--json", "as_program", is_flag=True, help="For programs: the same sections.")
+@click.option("--json", "as_program", is_flag=True, help="For programs: the same tables, with numbers.")
 @report_option
 @output_option
 @quiet_option
@@ -53,7 +54,7 @@ def command(model: str, as_program: bool, report: str | None, output: str, quiet
 
 def shown(section: Section) -> str:
     """A section as text, in columns."""
-    rows = [list(map(printable, row)) for row in [*([section.head] if section.head else []), *section.rows]]
+    rows = [list(map(printable, row)) for row in [*([section.head] if section.head else []), *section.texts]]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell + " " * (n - width(cell)) for cell, n in zip(row, widths, strict=True)) for row in rows]
     return "\n".join([f"# {section.title}", *(line.rstrip() for line in lines), ""])

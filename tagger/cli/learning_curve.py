@@ -32,6 +32,7 @@ WIDTH = 40  # columns of the longest bar
 
 @click.command(
     "learning-curve",
+    short_help="Show whether more data would help.",
     context_settings=CONTEXT,
     epilog=examples(
         "tagger learning-curve train.txt --dev dev.txt",
@@ -67,8 +68,8 @@ def command(
 ) -> None:
     """Show how accuracy grows with the size of the training corpus: would more data help?
 
-    Trains on all of CORPUS and on a half, a quarter, … of its sentences. Options of train-crf or train-hmm that set
-    the model are passed on to it.
+    Trains on all of CORPUS and on a half, a quarter, … of its sentences. Options of the training command that set the
+    model are passed on to it.
     """
     check_output(output, corpus, dev)
     template = page_for(report, "curve.html", corpus, dev, output)

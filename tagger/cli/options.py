@@ -131,7 +131,7 @@ def input_format_option(command: Decorated) -> Decorated:
 
 
 def encoding_option(command: Decorated) -> Decorated:
-    return click.option("--encoding", default="utf-8", show_default=True, help="Of the input, e.g. gbk.")(command)
+    return click.option("--encoding", default="utf-8", show_default=True, help="That of the input, e.g. gbk.")(command)
 
 
 def on_error_option(command: Decorated) -> Decorated:
@@ -200,7 +200,9 @@ def max_memory_option(command: Decorated) -> Decorated:
 
 def column_option(command: Decorated) -> Decorated:
     columns = click.Choice(list(COLUMNS))
-    return click.option("--column", type=columns, default="upos", show_default=True, help="Of CoNLL-U.")(command)
+    return click.option(
+        "--column", type=columns, default="upos", show_default=True, help="The tags to read from CoNLL-U."
+    )(command)
 
 
 def tokenize_option(command: Decorated) -> Decorated:

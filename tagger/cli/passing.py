@@ -11,19 +11,33 @@ from tagger.cli.options import Decorated
 from tagger.crossval import Make
 from tagger.store import KINDS, kind_of
 
-kind_option = click.option("--kind", type=click.Choice(list(KINDS)), default="crf", show_default=True)
+kind_option = click.option(
+    "--kind", type=click.Choice(list(KINDS)), default="crf", show_default=True, help="The model to train."
+)
 CONTEXT = {"ignore_unknown_options": True, "allow_interspersed_args": True}
 
 
 def passed_on(command: Decorated) -> Decorated:
     """All that the command does not know."""
-    return click.argument("options", nargs=-1, type=click.UNPROCESSED)(command)
+    return click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[TRAINING OPTIONS]")(command)
+
+
+def training_command(kind: str) -> click.Command:
+    command: click.Command = import_module(f"tagger.cli.train_{kind}").command
+    return command
 
 
 def make_of(kind: str, options: tuple[str, ...]) -> Make:
     """What makes a tagger of that kind, set up as these options of its training command say."""
-    training: click.Command = import_module(f"tagger.cli.train_{kind}").command
-    context = training.make_context(f"tagger train-{kind}", ["-", *options])
+    training = training_command(kind)
+    try:
+        context = training.make_context(f"tagger train-{kind}", ["-", *options])
+    except click.NoSuchOption as error:
+        others = [own for own in KINDS if any(error.option_name in of.opts for of in training_command(own).params)]
+        if not others:
+            raise
+        where = " or ".join(others)
+        raise click.UsageError(f"{error.option_name} is no option of train-{kind}: it is for --kind {where}.") from None
     names = inspect.signature(kind_of(kind)).parameters
     for option in training.params:
         named = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE

@@ -50,10 +50,16 @@ SIZE = click.IntRange(1, 4096)
 @click.option("--spelling-size", type=SIZE, default=64, show_default=True, help="Of the BiLSTM over letters, each way.")
 @click.option("--hidden-size", type=SIZE, default=200, show_default=True, help="Of the BiLSTM over words, each way.")
 @click.option("--layers", type=click.IntRange(1, 8), default=1, show_default=True, help="Of the BiLSTM over words.")
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of the random numbers.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Other seeds give other models."
+)
 @click.option("--vectors", metavar="FILE", type=PATH, help="Word vectors as text: word2vec, GloVe, fastText.")
 @click.option(
-    "--max-vectors", type=click.IntRange(0), default=100000, show_default=True, help="Of words not in CORPUS."
+    "--max-vectors",
+    type=click.IntRange(0),
+    default=100000,
+    show_default=True,
+    help="Keep so many of words that are not in CORPUS.",
 )
 @max_memory_option
 @quiet_option

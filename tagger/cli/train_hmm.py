@@ -53,7 +53,7 @@ from tagger.store import save_model
     type=click.IntRange(1),
     default=10,
     show_default=True,
-    help="Words seen at most so often teach how unknown words behave; the others have their own company.",
+    help="Words seen at most so often teach how unknown words behave; of more frequent ones the neighbours count, too.",
 )
 @click.option(
     "--suffix-length",

@@ -47,7 +47,11 @@ def course_options(patience: int, every: int, unit: str) -> Callable[[Decorated]
     options = (
         click.option("--dev", metavar="FILE", type=PATH, help="A tagged corpus: its best model is kept."),
         click.option(
-            "--patience", type=click.IntRange(1), default=patience, show_default=True, help="Scorings without a gain."
+            "--patience",
+            type=click.IntRange(1),
+            default=patience,
+            show_default=True,
+            help="Stop after so many scorings of --dev without a gain.",
         ),
         click.option("--log", metavar="FILE", help=f"Write a line of JSON for each {unit}."),
         click.option("--checkpoint", metavar="FILE", help="Save what was reached here.  [default: OUTPUT.checkpoint]"),
@@ -56,7 +60,7 @@ def course_options(patience: int, every: int, unit: str) -> Callable[[Decorated]
             type=click.IntRange(1),
             default=every,
             show_default=True,
-            help=f"{unit.capitalize()}s.",
+            help=f"So many {unit}s apart.",
         ),
         click.option("--resume", is_flag=True, help="Go on from the checkpoint of an interrupted training."),
     )

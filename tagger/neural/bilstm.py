@@ -22,7 +22,7 @@ from tagger.errors import TrainingError
 from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
 from tagger.lattice import Scorer, chain_scorer
 from tagger.lexicon import Lexicon
-from tagger.model import Following, Section, Tagger, Terms
+from tagger.model import Following, Tagger, Terms
 from tagger.neural import need_torch
 from tagger.neural.lookup import Lookup
 from tagger.neural.network import LARGEST, Network, Sizes, restore_weights
@@ -31,6 +31,7 @@ from tagger.neural.story import network_story
 from tagger.neural.vectors import Vectors
 from tagger.overlap import marks
 from tagger.sentence import Sentence, Words
+from tagger.story import Section
 from tagger.terms import step_terms
 from tagger.windows import Windows
 

@@ -7,8 +7,8 @@ import numpy as np
 from tagger.archive import Arrays
 from tagger.crf_story import steps
 from tagger.lexicon import Lexicon
-from tagger.model import Section
 from tagger.neural.lookup import Lookup
+from tagger.story import Section, Shown
 
 SHOWN = 20  # words
 ALIKE = 4  # words beside each
@@ -27,9 +27,9 @@ def network_story(classes: list[str], lookup: Lookup, weights: Arrays, lexicon: 
 
 def parts(weights: Arrays) -> Section:
     """How many weights each part has."""
-    rows = [[name, " × ".join(map(str, array.shape)), f"{array.size:,}"] for name, array in weights.items()]
+    rows = [[name, " × ".join(map(str, array.shape)), array.size] for name, array in weights.items()]
     total = sum(array.size for array in weights.values())
-    return Section("network", [*rows, ["all", "", f"{total:,}"]], ["part", "shape", "weights"])
+    return Section("network", [*rows, ["all", "", total]], ["part", "shape", "weights"])
 
 
 def alike(lookup: Lookup, embeddings: np.ndarray, lexicon: Lexicon) -> Section:
@@ -44,6 +44,6 @@ def alike(lookup: Lookup, embeddings: np.ndarray, lexicon: Lexicon) -> Section:
     cosine = unit[:SHOWN] @ unit.T  # (SHOWN, words)
     rows = []
     for i, near in enumerate(np.argsort(-cosine, axis=1, kind="stable")[:, : ALIKE + 1].tolist()):
-        told = [f"{forms[order[j]]} {cosine[i, j]:.2f}" for j in near if j != i][:ALIKE]
-        rows.append([forms[order[i]], "   ".join(told)])
+        told = [(forms[order[j]], Shown(cosine[i, j], ".2f")) for j in near if j != i][:ALIKE]
+        rows.append([forms[order[i]], told])
     return Section("words that have become alike", rows)
