@@ -29,7 +29,6 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 PATH = click.Path(allow_dash=True, readable=False)
 MODEL = "model.npz"
-MODEL_SUFFIX = ".npz"
 SKIPPED = "tagger.skipped"
 LANGUAGES = ("english", "chinese")
 
@@ -38,7 +37,7 @@ class Text(click.Path):
     """A file to read, where a model is easily named instead."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if str(value).endswith(MODEL_SUFFIX):
+        if str(value).endswith(".npz"):
             self.fail(f"{value} is a model: name it with -m {value}", param, ctx)
         return super().convert(value, param, ctx)
 
