@@ -67,6 +67,7 @@ class Evaluation:
     ambiguous_tokens: int | None
     sentence_accuracy: Rate
     macro: Macro
+    kappa: Rate  # Cohen's (1960): agreement beyond chance, as a share of all there could be
     tags: list[TagScore]
     unseen_tags: list[str]  # in gold, but nothing that the model could guess
     confusions: list[Confusion]
@@ -119,6 +120,7 @@ def evaluate(
         ambiguous_tokens=ambiguous[1],
         sentence_accuracy=rate(int(((right == lengths) & (lengths > 0)).sum()), sentences),
         macro=Macro(*(mean([getattr(row, name) or 0.0 for row in scores]) for name in ("precision", "recall", "f1"))),
+        kappa=kappa(cells),
         tags=scores,
         unseen_tags=sorted({a for a, _ in cells} - set(classes)) if classes is not None else [],
         confusions=[
@@ -171,6 +173,19 @@ def tag_scores(cells: Counter[tuple[str, str]]) -> list[TagScore]:
         )
         for tag in sorted(gold.keys() | guess.keys(), key=lambda tag: (-gold[tag], tag))
     ]
+
+
+def kappa(cells: Counter[tuple[str, str]]) -> Rate:
+    """(p - q) / (1 - q): p is the share of tokens with equal tags, q what it would be if both sides threw dice."""
+    gold: Counter[str] = Counter()
+    guess: Counter[str] = Counter()
+    for (a, b), count in cells.items():
+        gold[a] += count
+        guess[b] += count
+    tokens = cells.total()
+    equal = sum(count for (a, b), count in cells.items() if a == b)
+    by_chance = sum(gold[tag] * guess[tag] for tag in gold)  # q · tokens²
+    return rate(equal * tokens - by_chance, tokens**2 - by_chance)
 
 
 def word_groups(by_word: Counter[tuple[str, bool]], lexicon: Lexicon) -> list[tuple[int, int | None]]:

@@ -44,6 +44,7 @@ def headline(found: Evaluation, tokens_per_second: float | None) -> list[tuple[s
         ("macro precision", percent(found.macro.precision), ""),
         ("macro recall", percent(found.macro.recall), ""),
         ("macro F1", percent(found.macro.f1), ""),
+        ("Cohen's kappa", "–" if found.kappa is None else f"{found.kappa:.4f}", ""),
     ]
     return rows if tokens_per_second is None else [*rows, ("tokens/s", f"{tokens_per_second:,.0f}", "")]
 

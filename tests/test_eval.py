@@ -75,6 +75,7 @@ def test_every_figure_of_an_example_worked_by_hand(tmp_path):
         "ambiguous_tokens": 1,
         "sentence_accuracy": 1 / 2,
         "macro": {"precision": 3.5 / 4, "recall": 3.5 / 4, "f1": pytest.approx((1 + 1 + 2 / 3 + 2 / 3) / 4)},
+        "kappa": pytest.approx((4 / 5 - 6 / 25) / (1 - 6 / 25)),
         "tags": {
             "V": {"precision": 1.0, "recall": 1 / 2, "f1": half, "support": 2},
             "D": right | {"support": 1},

@@ -14,7 +14,7 @@ GOLD = [Sentence(["the", "dog", "barks"], ["D", "N", "V"]), Sentence(["zap", "it
 KEYS = {
     *("tokens", "sentences", "accuracy", "accuracy_interval", "sentence_accuracy", "macro", "tags", "unseen_tags"),
     *("known_accuracy", "unknown_accuracy", "ambiguous_accuracy", "known_tokens", "unknown_tokens"),
-    *("ambiguous_tokens", "confusions"),
+    *("ambiguous_tokens", "kappa", "confusions"),
 }
 GUESS = [["D", "N", "N"], ["V", "P"], []]
 
@@ -57,7 +57,7 @@ def test_words_with_two_tags_are_ambiguous():
 
 def test_figures_equal_those_of_scikit_learn():
     import numpy as np
-    from sklearn.metrics import accuracy_score, precision_recall_fscore_support
+    from sklearn.metrics import accuracy_score, cohen_kappa_score, precision_recall_fscore_support
 
     random = np.random.default_rng(0)
     tags = np.array([f"T{k}" for k in range(20)])
@@ -78,6 +78,7 @@ def test_figures_equal_those_of_scikit_learn():
         own = by_tag[name]
         assert (own.precision or 0, own.recall or 0, own.f1 or 0) == pytest.approx((precision, recall, f1), rel=1e-12)
         assert own.support == support
+    assert found.kappa == pytest.approx(cohen_kappa_score(flat_gold, flat_guess), rel=1e-12)
     macro = precision_recall_fscore_support(flat_gold, flat_guess, average="macro", zero_division=0)[:3]
     assert (found.macro.precision, found.macro.recall, found.macro.f1) == pytest.approx(macro, rel=1e-12)
 
@@ -85,6 +86,7 @@ def test_figures_equal_those_of_scikit_learn():
 def test_what_cannot_be_divided_is_none():
     found = evaluate([], [], lexicon())
     assert found.accuracy is found.known_accuracy is found.sentence_accuracy is None
+    assert found.kappa is evaluate([Sentence(["a"], ["X"])], [["X"]]).kappa is None  # one tag: nothing to choose
     one = evaluate([Sentence(["a"], ["X"])], [["Y"]])
     assert one.known_accuracy is None
     scores = {row.tag: row for row in one.tags}
