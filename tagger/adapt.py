@@ -16,9 +16,9 @@ from tagger.windows import MARKS
 
 
 class Union:
-    """Two sets of features over the same templates, word classes and tags, as one."""
+    """Two sets of features over the same templates, word classes and W tags and parts of tags, as one."""
 
-    def __init__(self, old: Features, new: Features, K: int) -> None:
+    def __init__(self, old: Features, new: Features, W: int) -> None:
         strings, _ = StringTable.build(list(dict.fromkeys([*old.strings.strings(), *new.strings.strings()])))
         self.radix = len(strings) + MARKS
         self.ids = {side: self.string_ids(side, strings) for side in (old, new)}
@@ -30,9 +30,9 @@ class Union:
             for side in (old, new):
                 numbers[side].append(first + np.searchsorted(keys[-1], own[side]))
             first += len(keys[-1])
-        cells = {side: np.concatenate(numbers[side])[side.rows.owners] * K + side.rows.tags for side in (old, new)}
+        cells = {side: np.concatenate(numbers[side])[side.rows.owners] * W + side.rows.tags for side in (old, new)}
         every = np.union1d(cells[old], cells[new])
-        self.features = Features(old.templates, strings, keys, Rows.of(every, first, K), old.classes)
+        self.features = Features(old.templates, strings, keys, Rows.of(every, first, W), old.classes)
         self.places = {side: np.searchsorted(every, cells[side]) for side in (old, new)}  # of each side's parameters
 
     def parts(self, side: Features, t: int, count: int) -> list[np.ndarray]:

@@ -51,7 +51,7 @@ class Features:
         self.rows = rows
         self.classes = classes  # if a template asks for them
         self.bases = np.cumsum([0, *map(len, keys)])  # first feature of each template
-        self.parts = parts_of(templates)
+        self.functions = parts_of(templates)
         self.radix = len(strings) + MARKS
 
     @cached_property
@@ -65,7 +65,7 @@ class Features:
 
     def values(self, words: Sequence[str]) -> dict[str, np.ndarray]:
         """For each function (words + 2,): the ids of its values, then the two marks."""
-        found = values_of(self.parts, words, self.classes)
+        found = values_of(self.functions, words, self.classes)
         ids = self.strings.find(Pieces.joined(list(found.values()))).reshape(len(found), len(words))
         return {name: with_marks(own, self.radix) for name, own in zip(found, ids, strict=True)}
 

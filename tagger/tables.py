@@ -26,10 +26,10 @@ NARROW = 0.15  # a template is narrow if the features it gives have fewer than t
 
 @dataclass(frozen=True)
 class Cells:
-    """Which weights add up to which cells of an array (rows, K)."""
+    """Which weights add up to which cells of an array (rows, W), where W counts tags and parts of tags."""
 
     params: np.ndarray  # (columns,) ascending
-    matrix: csc_array  # (rows · K, columns)
+    matrix: csc_array  # (rows · W, columns)
 
     @classmethod
     def of(
@@ -46,9 +46,9 @@ class Cells:
         arrays = (np.ones(len(places), dtype), places, np.append(0, np.cumsum(count)))
         return cls(params, csc_array(arrays, shape=(shape[0] * shape[1], len(params))))
 
-    def scores(self, weights: np.ndarray, K: int) -> np.ndarray:
-        """(rows, K)"""
-        return np.asarray(self.matrix @ weights[self.params]).reshape(-1, K)
+    def scores(self, weights: np.ndarray, W: int) -> np.ndarray:
+        """(rows, W)"""
+        return np.asarray(self.matrix @ weights[self.params]).reshape(-1, W)
 
     def gradient(self, residual: np.ndarray) -> np.ndarray:
         """(columns,)"""
@@ -69,18 +69,18 @@ class Table:
 
     index: np.ndarray  # (N,) the row of each token
     sums: csc_array  # (R, N) adds up tokens by row
-    cells: Cells  # of (R, K)
+    cells: Cells  # of (R, W)
     inner: list[Table]
 
-    def scores(self, weights: np.ndarray, K: int) -> np.ndarray:
-        """(R, K)"""
-        out = self.cells.scores(weights, K)
+    def scores(self, weights: np.ndarray, W: int) -> np.ndarray:
+        """(R, W)"""
+        out = self.cells.scores(weights, W)
         for table in self.inner:
-            out += np.take(table.scores(weights, K), table.index, axis=0)
+            out += np.take(table.scores(weights, W), table.index, axis=0)
         return out
 
     def add_gradient(self, residual: np.ndarray, gradient: np.ndarray) -> None:
-        """Add to the gradient what the residual (N, K) says of the weights of this table."""
+        """Add to the gradient what the residual (N, W) says of the weights of this table."""
         by_row = self.sums @ residual
         gradient[self.cells.params] += self.cells.gradient(by_row)
         for table in self.inner:
@@ -95,12 +95,12 @@ class Builder:
         features: Features,
         values: dict[str, np.ndarray],
         windows: Windows,
-        K: int,
+        W: int,
         dtype: np.dtype,
         packs: list[slice],
     ) -> None:
         self.features, self.values, self.windows = features, values, windows
-        self.K, self.dtype, self.packs = K, dtype, packs
+        self.W, self.dtype, self.packs = W, dtype, packs
 
     def build(self) -> tuple[list[Table], list[Cells]]:
         """The tables, and for each pack the cells of its narrow features."""
@@ -130,7 +130,7 @@ class Builder:
         narrow = [np.empty((0, len(ids[0]) if ids else len(self.windows.places)), np.int64)]
         wide = []
         for t, found in zip(templates, ids, strict=True):
-            if self.width(found) < NARROW * self.K:
+            if self.width(found) < NARROW * self.W:
                 narrow.append(found[None])
             else:
                 wide.append(self.template_table(t, found))
@@ -155,4 +155,4 @@ class Builder:
     def cells(self, ids: np.ndarray) -> Cells:
         """`ids` (templates, rows): the features of each row, -1 for none."""
         templates, rows = ids.shape
-        return Cells.of(self.features, np.tile(np.arange(rows), templates), ids.ravel(), (rows, self.K), self.dtype)
+        return Cells.of(self.features, np.tile(np.arange(rows), templates), ids.ravel(), (rows, self.W), self.dtype)

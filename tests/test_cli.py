@@ -518,7 +518,7 @@ COMPLAINTS = {
     "log in a missing folder": (["train-crf", "good.txt", "--log", "none/log"], ["cannot write none/log"]),
     "missing model": (["tag", "-m", "none.npz"], ["none.npz", "tagger train-crf", "tagger train-hmm"]),
     "utf-16 with its mark": (["tag", "excel.txt"], ["excel.txt: ", "--encoding utf-16"]),
-    "model as text": (["tag", "model.npz"], ["model.npz: expected text, got a zip file"]),
+    "model as text": (["check", "model.npz"], ["model.npz: expected text, got a zip file"]),
     "folder as output": (["tag", "good.txt", "-o", "none/"], ["cannot write none/: it names a folder"]),
     "folder as model": (["train-hmm", "good.txt", "-o", "none/"], ["cannot write none/: it names a folder"]),
     "folders in a missing folder": (["split", "good.txt", "--output-folder", "none/new"], ["no folder", "none"]),
@@ -633,6 +633,27 @@ def test_wrong_usage_ends_with_2_and_speaks_on_stderr(tmp_path, args):
     result = run(tmp_path, *args)
     assert (result.code, result.out) == (2, "")
     assert "Error: " in result.err and "Traceback" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["tag", "de.npz", "text.txt"], "de.npz is a model: name it with -m de.npz"),
+        (["explain", "de.npz"], "de.npz is a model: name it with -m de.npz"),
+        (["eval", "de.npz", "gold.txt"], "de.npz is a model: name it with -m de.npz"),
+        (["eval", "gold.txt", "de.npz"], "extra argument (de.npz): a model is named with -m de.npz"),
+        (["eval", "gold.txt", "a.npz", "b.npz"], "(a.npz b.npz): a model is named with -m a.npz -m b.npz"),
+        (["train-crf", "a.txt", "b.txt"], "`cat a.txt b.txt | tagger train-crf -`, name a dev set with --dev"),
+        (["train-hmm", "a.txt", "b.txt", "c.txt"], "`cat a.txt b.txt c.txt | tagger train-hmm -`"),
+        (["split", "a.txt", "b.txt"], "CORPUS is one file; join several with `cat a.txt b.txt | tagger split -`"),
+        (["train-crf", "a.txt", "b.npz"], "Got unexpected extra argument (b.npz)"),
+        (["convert", "a.txt", "b.txt", "c.txt"], "Got unexpected extra argument (c.txt)"),
+        (["crossval", "a.txt", "b.txt"], "Got unexpected extra argument (b.txt)"),
+    ],
+)
+def test_files_that_have_no_place_are_told_where_they_belong(tmp_path, args, told):
+    result = run(tmp_path, *args)
+    assert result.code == 2 and result.out == "" and result.err.endswith(f"{told}\n")
 
 
 @pytest.mark.parametrize(

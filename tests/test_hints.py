@@ -76,6 +76,37 @@ def test_what_looks_tagged(say, text, hinted):
     assert ("its tag" in say("tag", "text.txt")[1]) == hinted
 
 
+CONLLU_ROW = "1\tWhy\t_\tWRB" + 6 * "\t_" + "\n\n"
+
+
+@pytest.mark.parametrize("command", ["tag", "explain", "features"])
+@pytest.mark.parametrize(
+    "text, name",
+    [
+        ("Why\tWRB\nnot\tRB\n\n", "tsv"),
+        ("New York\tNNP\tlemma\n\n", "tsv"),
+        (CONLLU_ROW, "conllu"),
+        ("# text = Hello world.\n" + CONLLU_ROW, "conllu"),
+        ("# newdoc\n# sent_id = a-1\n" + CONLLU_ROW, "conllu"),
+        ('{"words": ["Why"]}\n', "jsonl"),
+    ],
+)
+def test_lines_of_a_format_that_are_read_as_plain_ones_are_hinted_at(say, command, text, name):
+    Path("text.txt").write_text(text)
+    out, err = say(command, "text.txt")
+    assert err.count("hint:") == 1 and f"looks like {name}" in err and f"--input-format {name}" in err
+    assert say(command, "text.txt", "-q") == (out, "")
+    assert say(command, "text.txt", "--input-format", name)[1] == ""
+    Path(f"text.{name}").write_text(text)
+    assert say(command, f"text.{name}")[1] == ""
+
+
+@pytest.mark.parametrize("text", ["\tWhy not ?\n", "a-1\tWhy not ?\n", "# 1 is it .\n", "3 days .\n", "{ a }\n", "\n"])
+def test_other_plain_lines_are_plain(say, text):
+    Path("text.txt").write_text(text)
+    assert "looks like" not in say("tag", "text.txt", "--output-format", "conllu")[1]
+
+
 @pytest.mark.parametrize(
     "text, hinted",
     [("我爱北京天安门\n", True), ("他 来了。\n", True), ("他 来 了 。\n一九九八年\n全国人民代表大会 在 北京\n", False)],

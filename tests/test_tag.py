@@ -1,5 +1,6 @@
 """`tagger tag` beyond one best tag per word: n best, probabilities, constraints, several processes, long sentences."""
 
+import gzip
 import json
 import os
 import select
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tagger import CRFTagger, HMMTagger, load_model, read_corpus, save_model
+from tagger import CRFTagger, HMMTagger, Sentence, load_model, read_corpus, save_model
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 SENTENCE = "The dog barks .\n"
@@ -128,6 +129,60 @@ def test_every_format_can_bring_some_tags(models, name, text):
     assert "DT" in out and "?" not in out
 
 
+@pytest.mark.parametrize("text", ["The\tWRONG\ndog\tWRONG\n\nIt\tWRONG\n", "The\ndog\n\nIt\n"])
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz"])
+def test_a_table_is_recognised_by_its_name_and_its_tags_are_not_looked_at(models, tmp_path, name, text):
+    opener = gzip.open if name.endswith(".gz") else open
+    with opener(tmp_path / name, "wt") as stream:
+        stream.write(text)
+    assert tag(models, tmp_path / name) == ("The\tDT\ndog\tNN\n\nIt\tPRP\n\n", "")
+    assert tag(models, tmp_path / name, "--output-format", "slash")[0] == "The/DT dog/NN\nIt/PRP\n"
+
+
+@pytest.mark.parametrize(
+    "name, options, begin",
+    [
+        ("a.tsv", [], "The\tDT\n"),
+        ("a.conllu", [], "1\tThe\t_\tDT\t_\t"),
+        ("a.jsonl", [], '{"words": ["The", '),
+        ("a.conllu.gz", ["--input-format", "slash"], "1\tThe\t_\tDT\t_\t"),
+        ("a.conllu", ["--to-column", "xpos"], "1\tThe\t_\t_\tDT\t"),
+        ("a.tsv", ["--output-format", "slash"], "The/DT "),
+        ("a.txt", ["--input-format", "lines"], "The/DT\n"),
+        ("a.tagged", [], "The/DT "),
+    ],
+)
+def test_the_suffix_of_the_output_decides_unless_its_format_is_named(models, tmp_path, name, options, begin):
+    text = SENTENCE.replace(" ", "\n") if "lines" in options else SENTENCE
+    _, err = tag(models, "-o", tmp_path / name, *options, text=text)
+    opener = gzip.open if name.endswith(".gz") else open
+    with opener(tmp_path / name, "rt") as stream:
+        assert stream.read().startswith(begin)
+    assert err.startswith(f"wrote {tmp_path / name}: 4 tokens, as ")
+
+
+def test_tags_go_into_the_column_of_the_training_or_the_one_that_is_named(tmp_path):
+    row = "1\tdog\t_\tOLD\tOLDER" + 5 * "\t_" + "\n\n"
+    model = HMMTagger().fit([Sentence(["dog"], ["NN"])])
+    model.column_ = "xpos"
+    save_model(model, tmp_path / "model.npz")
+    columns = {
+        to: tag(tmp_path, "--input-format", "conllu", *(["--to-column", to] if to else []), text=row)[0].split("\t")[
+            3:5
+        ]
+        for to in ("", "upos", "xpos")
+    }
+    assert columns == {"": ["OLD", "NN"], "upos": ["NN", "OLDER"], "xpos": ["OLD", "NN"]}
+
+
+def test_blank_lines_leave_no_empty_blocks_in_conllu(models):
+    out, _ = tag(models, "--output-format", "conllu", text="\nYes .\n\n\nNo .\n\n")
+    assert out.count("\n\n") == 2 and "\n\n\n" not in out and out.startswith("1\tYes") and out.endswith("_\n\n")
+    options = ["--output-format", "conllu", "--input-format", "jsonl", "--on-error", "skip"]
+    out, err = tag(models, *options, text='{"words": ["Yes"]}\n{"words": ["a\\tb"]}\n{"words": ["No"]}\n')
+    assert out.count("\n\n") == 2 and "\n\n\n" not in out and "cannot be written" in err
+
+
 def test_a_lexicon_restricts_its_words(models, tmp_path):
     path = tmp_path / "lexicon.tsv"
     path.write_text("dog\tVB JJ\nbarks\tNNS\n")
@@ -225,7 +280,7 @@ def test_a_sentence_of_a_hundred_thousand_tokens(models):
 def test_untokenised_text_is_hinted_at_once(models):
     for name in ("slash", "jsonl"):
         _, err = tag(models, "--output-format", name, text="Hello world.\nWell, yes!\nMr. Smith works at Acme Inc.\n")
-        assert err.count("hint:") == 1 and "'world.'" in err and "--tokenize" in err
+        assert err.count("hint:") == 1 and "'world.'" in err and "in English text --tokenize" in err
     assert "hint" in tag(models, text='She said "yes."\n')[1] + tag(models, text='Say "world!"\n')[1]
     assert tag(models, text="Mr. Smith works at Acme Inc. , e.g. here : 3.5 o'clock .\n")[1] == ""
     assert tag(models, "-q", text="Hello world.\n")[1] == ""

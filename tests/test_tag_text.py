@@ -75,12 +75,20 @@ def test_chinese_is_split_too(tag, folder):
     "args, part",
     [
         (["--tokenize", "--input-format", "tsv", "text.txt"], "--tokenize reads plain text"),
+        (["--tokenize", "german"], "--tokenize knows english and chinese, and 'german' is no file either"),
+        (["--tokenize", "german", "text.txt"], "--tokenize knows english and chinese"),
         (["--tokenize=klingon", "text.txt"], "'klingon' is not one of 'english', 'chinese'"),
     ],
 )
 def test_wrong_usage(tag, args, part):
     code, out, err = tag(*args)
     assert (code, out) == (2, "") and part in err
+
+
+def test_a_file_may_have_the_name_of_a_language(tag, folder):
+    (folder / "german").write_text("The dog barks.\n")
+    assert tag("--tokenize", "german") == (0, TAGGED[0] + "\n", "")
+    assert tag("--tokenize", "german.txt")[2] == "tagger: cannot read german.txt: No such file or directory\n"
 
 
 def test_a_sentence_with_its_line_end_is_answered_before_the_input_ends(folder):

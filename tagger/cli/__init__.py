@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import sys
 from contextlib import suppress
@@ -40,6 +41,7 @@ COMMANDS = {
     "completion": "completion",
 }
 
+EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)")  # what click says
 TRAIN_FIRST = "train one with `tagger train-crf CORPUS` or `tagger train-hmm CORPUS`"
 
 
@@ -64,6 +66,15 @@ class Commands(click.Group):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(near)}?")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does, but whoever named too many files is told where they belong."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            if more := advice(error):
+                raise click.UsageError(f"{error.message}: {more}", error.ctx) from None
+            raise
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Names only: their help would import every command, while somebody waits for the tab key."""
         from click.shell_completion import CompletionItem
@@ -79,6 +90,23 @@ def near_names(name: str) -> list[str]:
     name = name.lower().replace("_", "-")
     begin_so = [known for known in COMMANDS if name and known.startswith(name)]
     return begin_so or get_close_matches(name, COMMANDS)
+
+
+def advice(error: click.UsageError) -> str:
+    """Where files belong that a command has no place for: models behind -m, corpora into one."""
+    found = EXTRA.fullmatch(error.message)
+    if not found or not error.ctx:
+        return ""
+    files = found[1].split(" ")
+    options = {option.name: option for option in error.ctx.command.params}
+    models = [f"-m {name}" for name in files if name.endswith(".npz")]
+    if models:
+        return f"a model is named with {' '.join(models)}" if "model_paths" in options else ""
+    corpus = error.ctx.params.get("corpus", "-")
+    if corpus == "-":
+        return ""
+    dev = ", name a dev set with --dev" if "dev" in options and isinstance(options["dev"].type, click.Path) else ""
+    return f"CORPUS is one file; join several with `cat {corpus} {found[1]} | {error.ctx.command_path} -`{dev}"
 
 
 EXAMPLES = """\b

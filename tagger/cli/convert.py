@@ -18,7 +18,7 @@ from tagger.cli.options import (
     skipped,
     tag_map_of,
 )
-from tagger.corpus import FORMATS, SUFFIXES_TO_WRITE, format_of, plain_name, read_sentences, render
+from tagger.corpus import FORMATS, SUFFIXES, format_of, plain_name, read_sentences, render
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, several
 from tagger.files import Lines
@@ -69,8 +69,8 @@ def command(
     check_output(target, source, map_path)
     tag_map = tag_map_of(map_path)
     lines = Lines(source, encoding, skipped())
-    format = input_format or (format_of(source, SUFFIXES_TO_WRITE) if untagged else None)
-    write_as = output_format or format_of(target, SUFFIXES_TO_WRITE)
+    format = input_format or (format_of(source) if untagged else None)
+    write_as = output_format or format_of(target)
     described = in_words(write_as, untagged or strip_tags)
     if not output_format and (ending := strange_ending(target)):
         say(f"hint: {ending} tells no format: written as {described}; --output-format has others", quiet)
@@ -104,4 +104,4 @@ def in_words(format: str, words_alone: bool) -> str:
 def strange_ending(path: str) -> str | None:
     """The suffix of a file, if it is neither that of a format nor of any text."""
     suffix = plain_name(path).suffix
-    return None if suffix in ("", ".txt", *SUFFIXES_TO_WRITE) else suffix
+    return None if suffix in ("", ".txt", *SUFFIXES) else suffix

@@ -13,6 +13,7 @@ import click
 
 from tagger.cli.options import (
     PATH,
+    TEXT,
     check_output,
     encoding_option,
     examples,
@@ -59,7 +60,7 @@ Tags = list[list[str]]
         "tagger eval gold.txt -m crf.npz -m bilstm.npz",
     ),
 )
-@click.argument("gold", type=PATH)
+@click.argument("gold", type=TEXT)
 @models_option
 @click.option("--predictions", metavar="FILE", type=PATH, help="Judge these tags instead of a model's.")
 @click.option("--compare", "others", metavar="MODEL", multiple=True, help="Is the model better than this one?")

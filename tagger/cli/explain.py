@@ -9,7 +9,7 @@ import click
 
 from tagger.cli.hints import Hint, untagged
 from tagger.cli.options import (
-    PATH,
+    TEXT,
     check_output,
     encoding_option,
     examples,
@@ -37,7 +37,7 @@ from tagger.writing import open_output
         "tagger explain sentences.txt --json | jq .",
     ),
 )
-@click.argument("file", type=PATH, default="-")
+@click.argument("file", type=TEXT, default="-")
 @model_option
 @click.option("--reasons", type=click.IntRange(1), default=5, show_default=True, help="How many to show for a token.")
 @click.option("--json", "as_program", is_flag=True, help="For programs: a sentence per line, all reasons.")
@@ -72,9 +72,9 @@ def command(
     model = load_model(*model_paths)
     if model.caveat:
         say(model.caveat, quiet)
-    lines = Lines(file, encoding)
-    sentences = read_sentences(lines, input_format or format_of(file), tagged=False, column=model.column_)
-    sentences = Hint(untagged(model.classes_), quiet=quiet).sentences(sentences)
+    hint, format = Hint(untagged(model.classes_), quiet=quiet), input_format or format_of(file)
+    lines = hint.opening(Lines(file, encoding), format)
+    sentences = hint.sentences(read_sentences(lines, format, tagged=False, column=model.column_))
     with open_output(output) as stream:
         if as_page:
             explained = explain(model, [sentence for sentence in sentences if len(sentence)])

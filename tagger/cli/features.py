@@ -53,9 +53,10 @@ def command(
     templates = parse_templates(template_text(features), features)
     table = classes_of(classes) if classes else None
     check_classes(templates, table, features)
-    sentences = read_sentences(Lines(file, encoding), input_format or format_of(file), tagged=False)
+    hint, format = Hint(untagged(), quiet=quiet), input_format or format_of(file)
+    sentences = read_sentences(hint.opening(Lines(file, encoding), format), format, tagged=False)
     with open_output(output) as stream:
-        for sentence in Hint(untagged(), quiet=quiet).sentences(sentences):
+        for sentence in hint.sentences(sentences):
             rows = zip(sentence.words, describe(sentence.words, templates, table), strict=True)
             text = "".join("\t".join([word, *found]) + "\n" for word, found in rows) + "\n"
             stream.write(text.encode("utf-8", "backslashreplace"))

@@ -2,7 +2,7 @@
 
 Whoever gives the wrong kind of text still gets an answer, for it may be meant. But something is said, once: a tagger
 wants `world .`, not `world.`, words between spaces, and no tags. A look gets the words of a sentence and says what is
-odd about them, or None.
+odd about them, or None. That plain lines are none, but a corpus in some format, is seen on the first.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from tagger.cli.options import say
+from tagger.corpus import recognise
 from tagger.corpus.slash import split_if_tagged
 from tagger.errors import quote
+from tagger.files import Lines
 from tagger.lexicon import Lexicon
 from tagger.sentence import Sentence
 
 GLUED = re.compile(r"[\"'“‘(]*([^\W\d_]{2,}[,;:!?]|[^\W\d_]{4,}\.)[\"'”’)]*")  # world. and well, but not Inc. and etc.
 RUN = re.compile("[\u3400-\u9fff]{6,}")  # more ideographs than a word has
 RUN_ON = re.compile("[\u3400-\u9fff][，。！？；：、]")  # a word and a mark
+COMMENT = re.compile(r"# ?(newdoc|newpar|[\w.:]+ ?=)( |$)")  # of CoNLL-U
+ROW = re.compile(r"[^\t]+\t[^\t ]+(\t|$)")  # a word and what may be its tag
 LOOKED_AT = 1000  # sentences
 ENOUGH = 3  # tokens that look tagged, where it is not known which tags there are
 STRIP = "`tagger convert IN OUT --strip-tags` takes them off"
@@ -45,10 +49,28 @@ class Hint:
     def sentences(self, items: Iterable[Sentence]) -> Iterator[Sentence]:
         return self(items, lambda sentence: sentence.words)
 
+    def opening(self, lines: Lines, format: str = "slash") -> Lines:
+        """The lines, after a look at the first of them, if they are to be plain."""
+        first = "".join(lines.head(1)) if self.left and format == "slash" else ""
+        if name := told_by(first):
+            self.tell(f"{quote(first)} looks like {name}, and is read as words; --input-format {name} reads it as such")
+        return lines
+
     def look(self, words: Sequence[str]) -> None:
         if found := next(filter(None, (look(words) for look in self.looks)), None):
-            self.left = 0
-            say(f"hint: {found}", quiet=False)
+            self.tell(found)
+
+    def tell(self, found: str) -> None:
+        self.left = 0
+        say(f"hint: {found}", quiet=False)
+
+
+def told_by(line: str) -> str | None:
+    """The format of a line that is not just words between spaces."""
+    if COMMENT.match(line):
+        return "conllu"
+    name = recognise([line])
+    return name if name in ("jsonl", "conllu") or (name == "tsv" and ROW.match(line)) else None
 
 
 def untagged(tags: Container[str] = (), advice: str = STRIP) -> Look:
@@ -73,7 +95,7 @@ def tokenised(lexicon: Lexicon) -> Look:
 
     def look(words: Sequence[str]) -> str | None:
         if word := strange([word for word in words if GLUED.fullmatch(word)]):
-            return f"{word} looks like a word and a mark; --tokenize sets them apart"
+            return f"{word} looks like a word and a mark: set them apart; in English text --tokenize does it"
         if word := strange([word for word in words if RUN_ON.search(word) or (len(words) == 1 and RUN.search(word))]):
             return f"{word} looks like several words; --tokenize chinese sets them apart"
         return None

@@ -76,7 +76,7 @@ class Sentences:
 
 
 def named_blocks(lines: Lines, reader: PlainLines | Sentences, hint: Hint) -> Iterator[tuple[Named, bool]]:
-    items, source = reader.read(lines)
+    items, source = reader.read(hint.opening(lines))
     before = 0
     for block, urgent in blocks(hint(items, reader.words), reader.weigh, lambda: source.waiting):
         yield (lines.name, before, block), urgent

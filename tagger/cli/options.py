@@ -19,7 +19,7 @@ from tagger.corpus import FORMATS, LOOK_AHEAD, read_sentences, recognise
 from tagger.corpus.conllu import COLUMNS
 from tagger.corpus.tsv import columns
 from tagger.errors import CorpusError, FileError, harmless
-from tagger.files import Lines, Skipped
+from tagger.files import Lines, Skipped, exists
 from tagger.sentence import Sentence
 from tagger.writing import STDOUT, check_writable, open_output
 
@@ -32,6 +32,18 @@ PATH = click.Path(allow_dash=True, readable=False)
 MODEL = "model.npz"
 SKIPPED = "tagger.skipped"
 LANGUAGES = ("english", "chinese")
+
+
+class Text(click.Path):
+    """A file to read, where a model is easily named instead."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value).endswith(".npz"):
+            self.fail(f"{value} is a model: name it with -m {value}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+TEXT = Text(allow_dash=True, readable=False)
 
 
 class Finite(click.FloatRange):
@@ -205,8 +217,12 @@ class TokenizingCommand(click.Command):
     """One where `--tokenize` may stand alone, also before a file: only a language that follows is its value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        alone = [arg == "--tokenize" and following not in LANGUAGES for arg, following in pairwise([*args, ""])]
-        named = [f"{arg}={LANGUAGES[0]}" if bare else arg for arg, bare in zip(args, alone, strict=True)]
+        named = []
+        for arg, following in pairwise([*args, ""]):
+            alone = arg == "--tokenize" and following not in LANGUAGES
+            if alone and following.isalpha() and not exists(following) and not ctx.resilient_parsing:
+                ctx.fail(f"--tokenize knows {' and '.join(LANGUAGES)}, and {following!r} is no file either.")
+            named.append(f"{arg}={LANGUAGES[0]}" if alone else arg)
         return super().parse_args(ctx, named)
 
 

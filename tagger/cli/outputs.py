@@ -22,10 +22,12 @@ class Rendering:
 
     annotator: Annotator
     format: str
+    column: str  # of CoNLL-U
     skip: bool  # what cannot be written becomes a blank line; else it ends the work
 
     def __call__(self) -> Callable[[Named], Answer]:
-        work, column = self.annotator.start(), self.annotator.model.column_
+        work = self.annotator.start()
+        blank = b"" if self.format == "conllu" else b"\n"
 
         def answer(named: Named) -> Answer:
             name, before, block = named
@@ -33,12 +35,12 @@ class Rendering:
             faults: list[str] = []
             for number, sentence in enumerate(work(block), before + 1):
                 try:
-                    done.append(render(sentence, self.format, column))
+                    done.append(render(sentence, self.format, self.column))
                 except CorpusError as error:
                     faults.append(f"{name}: sentence {number:,}: {error}")
                     if not self.skip:
                         break
-                    done.append(b"\n")
+                    done.append(blank)
             return b"".join(done), sum(map(len, block)), faults
 
         return answer
@@ -54,7 +56,7 @@ class PlainRendering:
     def __call__(self) -> Callable[[Named], Answer]:
         model, names = self.annotator.model, self.annotator.names
         work = PlainTagging(model, names or model.classes_).start()
-        carefully = Rendering(self.annotator, "slash", self.skip)
+        carefully = Rendering(self.annotator, "slash", model.column_, self.skip)
 
         def answer(named: Named) -> Answer:
             name, before, lines = named

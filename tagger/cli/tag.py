@@ -16,6 +16,7 @@ from tagger.cli.hints import STRIP, Hint, Look, tokenised, untagged
 from tagger.cli.inputs import PlainLines, Sentences, check_inputs, named_blocks
 from tagger.cli.options import (
     PATH,
+    TEXT,
     Finite,
     TokenizingCommand,
     check_output,
@@ -39,6 +40,7 @@ from tagger.cli.outputs import PlainRendering, Rendering
 from tagger.constraints import Constraints, read_lexicon
 from tagger.cores import available_cores
 from tagger.corpus import FORMATS, format_of
+from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, several
 from tagger.files import Lines, Skipped
 from tagger.model import Predictor
@@ -65,11 +67,18 @@ SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
         "tagger tag -m crf.npz -m bilstm.npz < sentences.txt",
     ),
 )
-@click.argument("files", nargs=-1, type=PATH)
+@click.argument("files", nargs=-1, type=TEXT)
 @models_option
 @output_option
 @input_format_option
-@click.option("--output-format", type=click.Choice(list(FORMATS)), help="How to write.  [default: as the input]")
+@click.option(
+    "--output-format",
+    type=click.Choice(list(FORMATS)),
+    help="How to write.  [default: as the suffix of -o says, else as the input]",
+)
+@click.option(
+    "--to-column", type=click.Choice(list(COLUMNS)), help="Of CoNLL-U, to write.  [default: as the model was trained]"
+)
 @encoding_option
 @on_error_option
 @tokenize_option
@@ -90,6 +99,7 @@ def command(
     output: str,
     input_format: str | None,
     output_format: str | None,
+    to_column: str | None,
     encoding: str,
     tokenize: str | None,
     map_path: str | None,
@@ -103,12 +113,14 @@ def command(
 ) -> None:
     """Tag text: a line in is a line out.
 
-    FILES default to standard input. It is plain lines, tokens between spaces, unless a suffix (.conllu, .jsonl) or
-    --input-format says otherwise. With --tokenize it is text as people write it, and every sentence gets a line; jsonl
-    and conllu tell where in the text its words stand.
+    FILES default to standard input. It is plain lines, tokens between spaces, unless a suffix (.conllu, .jsonl, .tsv)
+    or --input-format says otherwise. With --tokenize it is text as people write it, and every sentence gets a line;
+    jsonl and conllu tell where in the text its words stand. In CoNLL-U, tags go into the column that the model learned
+    from, or UPOS if it learned from another format.
     """
     files = files or ("-",)
-    write_as = output_format or input_format or ("slash" if tokenize else format_of(files[0]))
+    read_as = input_format or ("slash" if tokenize else format_of(files[0]))
+    write_as = output_format or format_of(output, otherwise=read_as)
     check_sources(files, input_format, tokenize, keep_tags, lexicon, map_path)
     check_wishes(write_as, nbest, probabilities, min_probability)
     check_output(output, map_path, lexicon, *model_paths, *files)
@@ -126,7 +138,9 @@ def command(
     hint = Hint(*looks(model, keep_tags), quiet=quiet or not lines_in)
     left_out = skipped()
     reader: PlainLines | Sentences = Sentences(tokenize, input_format, model.column_, constraints)
-    tagging: PlainRendering | Rendering = Rendering(annotator, write_as, left_out is not None)
+    tagging: PlainRendering | Rendering = Rendering(
+        annotator, write_as, to_column or model.column_, left_out is not None
+    )
     if lines_in and write_as == "slash" and annotator.only_tags and writable(names or model.classes_):
         reader, tagging = PlainLines(), PlainRendering(annotator, left_out is not None)
     todo = chain.from_iterable(named_blocks(Lines(path, encoding, left_out), reader, hint) for path in files)

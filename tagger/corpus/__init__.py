@@ -30,8 +30,7 @@ FORMATS: dict[str, ModuleType] = {
     "jsonl": jsonl,
 }
 BY_LINE = (slash, pku, jsonl)  # a sentence per line; in the others a blank line ends one
-SUFFIXES = {".conllu": "conllu", ".jsonl": "jsonl"}  # formats that a file's name gives away
-SUFFIXES_TO_WRITE = SUFFIXES | {".tsv": "tsv"}
+SUFFIXES = {".conllu": "conllu", ".jsonl": "jsonl", ".tsv": "tsv"}  # formats that a file's name gives away
 JSON = re.compile(r"[ \t]*\{[ \t]*[\"}]")
 LOOK_AHEAD = 1000  # lines looked at to recognise a corpus
 
@@ -139,9 +138,9 @@ def recognise(head: list[str]) -> str:
     return "lines" if all(len(line) == 1 for line in found) else "slash"
 
 
-def format_of(path: str, suffixes: dict[str, str] = SUFFIXES) -> str:
-    """Of untagged text: plain lines, unless the file's name says otherwise."""
-    return suffixes.get(plain_name(path).suffix, "slash")
+def format_of(path: str, otherwise: str = "slash") -> str:
+    """The format that the file's name gives away, or another: untagged text is plain lines."""
+    return SUFFIXES.get(plain_name(path).suffix, otherwise)
 
 
 def plain_name(path: str | Path) -> Path:

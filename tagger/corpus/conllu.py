@@ -2,7 +2,8 @@
 
 Ranges (`1-2`) and empty nodes (`1.1`) hold no token of ours and are skipped. A sentence keeps its lines as `layout`,
 so that writing it back changes one column and nothing else. One that was cut from a text gets its `# text` and, in the
-last column, the places of its words.
+last column, the places of its words. One that has no words, as a blank line of a text, is written as nothing at all,
+for two blank lines in a row are no CoNLL-U.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def write(sentence: Sentence, column: str) -> str:
                 cells[MISC] = noted(cells[MISC], next(sure, None))
             line = "\t".join(cells)
         lines.append(line + "\n")
-    return "".join(lines) + "\n"
+    return "".join(lines) + "\n" if lines else ""
 
 
 def noted(misc: str, probability: float | None) -> str:
