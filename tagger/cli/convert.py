@@ -89,7 +89,7 @@ def command(
                     raise fault from None
                 lines.skipped.add(fault)
         if not sentences:
-            raise no_sentence(source, "sentences" if untagged else "tagged sentences")
+            raise no_sentence(lines.name, "sentences" if untagged else "tagged sentences")
     say_unmapped(tag_map, quiet)
     say_written(target, f"{several(sentences, 'sentence')}, {several(tokens, 'token')}, as {described}", quiet)
 

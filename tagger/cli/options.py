@@ -283,12 +283,12 @@ def read_tagged(path: str, input_format: str | None, encoding: str, column: str,
     lines = Lines(path, encoding, skipped())
     sentences = list(read_sentences(lines, recognised(lines, input_format, quiet), column=column))
     if not sentences:
-        raise no_sentence(path)
+        raise no_sentence(lines.name)
     return sentences
 
 
-def no_sentence(path: str, expected: str = "tagged sentences") -> CorpusError:
-    return CorpusError(f"{path}: no sentence in it; expected {expected}")
+def no_sentence(name: str, expected: str = "tagged sentences") -> CorpusError:
+    return CorpusError(f"{name}: no sentence in it; expected {expected}")
 
 
 def check_output(output: str, *inputs: str | None) -> None:
