@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +38,12 @@ class Result:
     iterations: int
     evaluations: int
     reason: str  # why it ended, as the end of a sentence
+
+
+class Point(NamedTuple):
+    z: np.ndarray
+    loss: float
+    gradient: np.ndarray
 
 
 class Curvature:
@@ -103,20 +110,13 @@ def minimise(
         step = 1.0 if curvature.steps else first_step or 1 / float(np.linalg.norm(slope))
         step = min(step, LONGEST / float(np.abs(direction * scale).max()))
         side = np.where(z != 0, np.sign(z), -np.sign(slope)) if l1 else None
-        for _ in range(MOST_HALVINGS):
-            moved = z + step * direction
-            if side is not None:
-                moved[moved * side < 0] = 0.0
-            new_loss, new_gradient = evaluate(moved)
-            evaluations += 1
-            if new_loss <= loss + SUFFICIENT * float(slope @ (moved - z)):
-                break
-            step /= 2
-        else:
+        found, tries = line_search(evaluate, Point(z, loss, gradient), slope, direction, step, side)
+        evaluations += tries
+        if found is None:
             reason = "no lower loss could be found"
             break
-        curvature.remember(moved - z, new_gradient - gradient)
-        z, loss, gradient = moved, new_loss, new_gradient
+        curvature.remember(found.z - z, found.gradient - gradient)
+        z, loss, gradient = found
         losses.append(loss)
         if stop := watch(iteration, loss, z * scale):
             reason = stop
@@ -125,6 +125,28 @@ def minimise(
             reason = f"the loss fell by less than {tolerance:g} of itself in {PERIOD} iterations"
             break
     return Result(z * scale, loss, len(losses) - 1, evaluations, reason)
+
+
+def line_search(
+    evaluate: Function, here: Point, slope: np.ndarray, direction: np.ndarray, step: float, side: np.ndarray | None
+) -> tuple[Point | None, int]:
+    """How far to go in a direction, and after how many tries; no point if no step is short enough.
+
+    A step of s is halved until the loss f falls by a share c of what the slope promises (Armijo 1966):
+
+        f(z + s · d) ≤ f(z) + c · slope · (s · d)
+
+    where variables that would leave their `side` of zero stop there.
+    """
+    for tries in range(1, MOST_HALVINGS + 1):
+        moved = here.z + step * direction
+        if side is not None:
+            moved[moved * side < 0] = 0.0
+        loss, gradient = evaluate(moved)
+        if loss <= here.loss + SUFFICIENT * float(slope @ (moved - here.z)):
+            return Point(moved, loss, gradient), tries
+        step /= 2
+    return None, MOST_HALVINGS
 
 
 def one_sided(gradient: np.ndarray, z: np.ndarray, price: np.ndarray) -> np.ndarray:
