@@ -9,18 +9,8 @@ from dataclasses import asdict
 import click
 
 from tagger.check import Corpus, Doubt, Place, common, contradicted, disputed, only_once, survey, unusual
-from tagger.cli.options import (
-    PATH,
-    check_output,
-    corpus_options,
-    examples,
-    jobs_option,
-    name_of,
-    output_option,
-    quiet_option,
-    read_tagged,
-    write_text,
-)
+from tagger.cli.manners import check_output, name_of, read_tagged, write_text
+from tagger.cli.options import PATH, corpus_options, examples, jobs_option, output_option, quiet_option
 from tagger.cli.training import read_to_learn
 from tagger.cores import available_cores
 from tagger.crossval import Make, cross_validate

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 import click
 
-from tagger.cli.options import (
-    PATH,
-    check_output,
-    corpus_options,
-    examples,
-    map_option,
-    no_sentence,
-    quiet_option,
-    say,
-    say_unmapped,
-    say_written,
-    skipped,
-    tag_map_of,
-)
+from tagger.cli.manners import check_output, no_sentence, say, say_unmapped, say_written, skipped, tag_map_of
+from tagger.cli.options import PATH, corpus_options, examples, map_option, quiet_option
 from tagger.corpus import FORMATS, SUFFIXES, format_of, plain_name, read_sentences, render
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, several

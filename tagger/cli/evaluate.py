@@ -11,27 +11,20 @@ from typing import Any
 
 import click
 
+from tagger.cli.manners import check_output, name_of, page_for, read_tagged, say, say_unmapped, tag_map_of, write_text
 from tagger.cli.options import (
     PATH,
     TEXT,
-    check_output,
     encoding_option,
     examples,
     given,
     input_format_option,
     map_option,
     models_option,
-    name_of,
     on_error_option,
     output_option,
-    page_for,
     quiet_option,
-    read_tagged,
     report_option,
-    say,
-    say_unmapped,
-    tag_map_of,
-    write_text,
 )
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, quote, several

@@ -8,16 +8,15 @@ from dataclasses import asdict
 import click
 
 from tagger.cli.hints import Hint, untagged
+from tagger.cli.manners import check_output, say
 from tagger.cli.options import (
     TEXT,
-    check_output,
     encoding_option,
     examples,
     input_format_option,
     model_option,
     output_option,
     quiet_option,
-    say,
 )
 from tagger.corpus import format_of, read_sentences
 from tagger.explain import Explanation, explain

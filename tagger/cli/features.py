@@ -6,9 +6,9 @@ import click
 
 from tagger.classes import WordClasses
 from tagger.cli.hints import Hint, untagged
+from tagger.cli.manners import check_output
 from tagger.cli.options import (
     PATH,
-    check_output,
     encoding_option,
     examples,
     features_option,

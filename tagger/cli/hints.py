@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from tagger.cli.options import say
+from tagger.cli.manners import say
 from tagger.corpus import recognise
 from tagger.corpus.slash import split_if_tagged
 from tagger.errors import quote

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tagger.cli.hints import Hint
-from tagger.cli.options import say
+from tagger.cli.manners import say
 from tagger.constraints import Constraints
 from tagger.corpus import format_of, read_sentences
 from tagger.corpus.slash import tokens

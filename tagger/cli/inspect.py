@@ -7,17 +7,8 @@ import unicodedata
 
 import click
 
-from tagger.cli.options import (
-    MODEL,
-    check_output,
-    examples,
-    name_of,
-    output_option,
-    page_for,
-    quiet_option,
-    report_option,
-    write_text,
-)
+from tagger.cli.manners import check_output, name_of, page_for, write_text
+from tagger.cli.options import MODEL, examples, output_option, quiet_option, report_option
 from tagger.model_page import model_page
 from tagger.report import printable
 from tagger.store import load_model

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from tagger.classes import SIZES
-from tagger.cli.options import PATH, encoding_option, examples, max_memory_option, on_error_option, quiet_option, say
+from tagger.cli.manners import say
+from tagger.cli.options import PATH, encoding_option, examples, max_memory_option, on_error_option, quiet_option
 from tagger.cli.training import check_model_output
 from tagger.cli.unlabeled import learn_from
 from tagger.clustering import MIN_COUNT

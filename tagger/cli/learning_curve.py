@@ -8,20 +8,8 @@ from dataclasses import asdict
 import click
 
 from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.options import (
-    PATH,
-    check_output,
-    corpus_options,
-    examples,
-    jobs_option,
-    name_of,
-    output_option,
-    page_for,
-    quiet_option,
-    read_tagged,
-    report_option,
-    write_text,
-)
+from tagger.cli.manners import check_output, name_of, page_for, read_tagged, write_text
+from tagger.cli.options import PATH, corpus_options, examples, jobs_option, output_option, quiet_option, report_option
 from tagger.cli.passing import CONTEXT, kind_option, make_of, passed_on
 from tagger.cli.training import read_to_learn
 from tagger.cores import available_cores

@@ -8,18 +8,15 @@ from pathlib import Path
 
 import click
 
+from tagger.cli.manners import check_output, recognised, say, skipped
 from tagger.cli.options import (
     PATH,
     Finite,
-    check_output,
     encoding_option,
     examples,
     input_format_option,
     on_error_option,
     quiet_option,
-    recognised,
-    say,
-    skipped,
 )
 from tagger.corpus import plain_name, read_sentences, render
 from tagger.errors import CorpusError, FileError

@@ -14,12 +14,12 @@ from tagger.annotate import Annotator
 from tagger.cli.bars import open_bar, show_bar
 from tagger.cli.hints import STRIP, Hint, Look, tokenised, untagged
 from tagger.cli.inputs import PlainLines, Sentences, check_inputs, named_blocks
+from tagger.cli.manners import check_output, say_unmapped, say_written, skipped, tag_map_of
 from tagger.cli.options import (
     PATH,
     TEXT,
     Finite,
     TokenizingCommand,
-    check_output,
     encoding_option,
     examples,
     input_format_option,
@@ -30,10 +30,6 @@ from tagger.cli.options import (
     on_error_option,
     output_option,
     quiet_option,
-    say_unmapped,
-    say_written,
-    skipped,
-    tag_map_of,
     tokenize_option,
 )
 from tagger.cli.outputs import PlainRendering, Rendering

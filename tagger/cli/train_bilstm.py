@@ -8,15 +8,8 @@ from typing import Any
 import click
 
 from tagger.checkpoint import Checkpoint
-from tagger.cli.options import (
-    PATH,
-    Finite,
-    corpus_options,
-    examples,
-    max_memory_option,
-    quiet_option,
-    read_tagged,
-)
+from tagger.cli.manners import read_tagged
+from tagger.cli.options import PATH, Finite, corpus_options, examples, max_memory_option, quiet_option
 from tagger.cli.training import (
     Stop,
     check_course,

@@ -9,6 +9,7 @@ import click
 
 from tagger.checkpoint import Checkpoint
 from tagger.classes import WordClasses
+from tagger.cli.manners import read_tagged, say
 from tagger.cli.options import (
     PATH,
     Finite,
@@ -18,8 +19,6 @@ from tagger.cli.options import (
     given,
     max_memory_option,
     quiet_option,
-    read_tagged,
-    say,
 )
 from tagger.cli.training import (
     Stop,

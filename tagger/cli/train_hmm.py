@@ -9,15 +9,8 @@ from typing import Any
 import click
 
 from tagger.cli.hints import Hint, untagged
-from tagger.cli.options import (
-    PATH,
-    corpus_options,
-    examples,
-    max_memory_option,
-    quiet_option,
-    say,
-    skipped,
-)
+from tagger.cli.manners import say, skipped
+from tagger.cli.options import PATH, corpus_options, examples, max_memory_option, quiet_option
 from tagger.cli.training import check_model_output, closing_line, doubts, output_model_option, read_to_learn
 from tagger.constraints import read_lexicon
 from tagger.corpus import format_of, read_sentences

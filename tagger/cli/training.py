@@ -17,7 +17,8 @@ import click
 
 from tagger.checkpoint import Checkpoint
 from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.options import MODEL, PATH, Decorated, check_output, given, read_tagged, say
+from tagger.cli.manners import check_output, read_tagged, say
+from tagger.cli.options import MODEL, PATH, Decorated, given
 from tagger.corpus.tsv import header
 from tagger.course import INTERRUPTED, Progress
 from tagger.errors import FileError, several

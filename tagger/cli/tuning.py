@@ -8,7 +8,7 @@ from typing import Any
 
 from tagger.classes import WordClasses
 from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.options import say
+from tagger.cli.manners import say
 from tagger.cli.training import Stop
 from tagger.course import INTERRUPTED
 from tagger.crf import CRFTagger

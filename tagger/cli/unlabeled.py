@@ -11,7 +11,7 @@ import click
 from tagger.classes import SIZES, WordClasses
 from tagger.cli.bars import open_bar, show_bar
 from tagger.cli.hints import Hint, untagged
-from tagger.cli.options import skipped
+from tagger.cli.manners import skipped
 from tagger.clustering import MIN_COUNT, Learning, learn_classes
 from tagger.corpus import format_of, read_sentences
 from tagger.files import Lines, Skipped

@@ -1,0 +1,122 @@
+"""What several commands do in one manner: speak, read a corpus, check and write what comes out."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tagger.corpus import LOOK_AHEAD, read_sentences, recognise
+from tagger.corpus.tsv import columns
+from tagger.errors import CorpusError, FileError, harmless
+from tagger.files import Lines, Skipped
+from tagger.sentence import Sentence
+from tagger.writing import STDOUT, check_writable, open_output
+
+if TYPE_CHECKING:
+    from tagger.tagmap import TagMap
+
+SKIPPED = "tagger.skipped"
+
+
+def say(message: str, quiet: bool) -> None:
+    """To a person, if there is one: whatever is in the message, a terminal shows it and does not obey."""
+    if not quiet:
+        with suppress(OSError):
+            click.echo(harmless(message, "\n"), err=True)
+
+
+def say_written(path: str, what: str, quiet: bool) -> None:
+    """That a file is there; who reads standard output sees for himself."""
+    if path not in STDOUT:
+        say(f"wrote {path}: {what}", quiet)
+
+
+def tell_skipped(found: Skipped) -> None:
+    """Even to those who want to hear nothing else."""
+    if found.lines:
+        more = [f"  {fault}" for fault in found.faults] + ["  …"] * (found.count > len(found.faults))
+        say("\n".join([f"skipped {found.lines:,} line{'s' * (found.lines > 1)}:", *more]), quiet=False)
+
+
+def skipped() -> Skipped | None:
+    """Where to note what is left out of the input; None if nothing may be."""
+    found: Skipped | None = context.meta.get(SKIPPED) if (context := click.get_current_context(silent=True)) else None
+    return found
+
+
+def check_output(output: str, *inputs: str | None) -> None:
+    """Refuse, before any work is done, what would fail or do harm at its end."""
+    if output == "-":
+        return
+    check_writable(output)
+    if any(path and path != "-" and os.path.realpath(path) == os.path.realpath(output) for path in inputs):
+        raise FileError(f"cannot write {output}: it is an input or another output of the same command")
+
+
+def write_text(path: str, text: str) -> None:
+    """In UTF-8 whatever the locale."""
+    with open_output(path) as stream:
+        stream.write(text.encode("utf-8", "backslashreplace"))
+
+
+def name_of(path: str) -> str:
+    """What a page calls a file."""
+    return "standard input" if path == "-" else PurePath(path).name
+
+
+def page_for(report: str | None, name: str, *others: str | None) -> Any:
+    """The template of the page that `--report` asks for, after a look at whether the page can be made and written;
+    `others` are all other files of the command."""
+    if report is None:
+        return None
+    from tagger.pages import page_template
+
+    if report == "-":
+        raise click.UsageError("--report: expected the name of a file, got '-'.")
+    check_output(report, *others)
+    return page_template(name)
+
+
+def read_tagged(path: str, input_format: str | None, encoding: str, column: str, quiet: bool = True) -> list[Sentence]:
+    """A corpus with at least one sentence; if not `quiet`, with a word on how it was read."""
+    lines = Lines(path, encoding, skipped())
+    sentences = list(read_sentences(lines, recognised(lines, input_format, quiet), column=column))
+    if not sentences:
+        raise no_sentence(lines.name)
+    return sentences
+
+
+def recognised(lines: Lines, input_format: str | None, quiet: bool) -> str:
+    """The format of a tagged corpus, named or not, after a word on columns that nobody will read."""
+    head = lines.head(LOOK_AHEAD)
+    format = input_format or recognise(head)
+    if format == "tsv" and (count := columns(head)) > 2:
+        taken = "the 1st is taken for the word, the 2nd for the tag, the others are left out"
+        say(f"hint: the lines have {count} columns; {taken}; `cut -f 1,3`, say, chooses others", quiet)
+    return format
+
+
+def no_sentence(name: str, expected: str = "tagged sentences") -> CorpusError:
+    return CorpusError(f"{name}: no sentence in it; expected {expected}")
+
+
+def tag_map_of(path: str | None) -> TagMap | None:
+    """The map that `--map` names, if it names one."""
+    if path is None:
+        return None
+    from tagger.tagmap import read_map
+
+    return read_map(path)
+
+
+def say_unmapped(tag_map: TagMap | None, quiet: bool) -> None:
+    """Once: what the map of the user does not know."""
+    if tag_map and tag_map.unmapped:
+        found = sorted(tag_map.unmapped)
+        several = f"{len(found)} tags are not in it and stay" if len(found) > 1 else "1 tag is not in it and stays"
+        shown = " ".join(found[:10]) + (" …" if len(found) > 10 else "")
+        say(f"--map: {several}: {shown}", quiet)
