@@ -226,9 +226,12 @@ def save(number):
     save_model(model, "model.npz")
     checkpoint.save(State(number, np.full(5000, float(number))), {})
 
-begin = time.perf_counter()
-save(0)
-pace = time.perf_counter() - begin
+paces = []
+for _ in range(5):  # of a disk that others use, too
+    begin = time.perf_counter()
+    save(0)
+    paces.append(time.perf_counter() - begin)
+pace = min(paces)
 random.seed(7)
 reached = 0
 for _ in range(150):
