@@ -41,6 +41,8 @@ def in_order(
     def read() -> bool:
         """Whether another block has come."""
         nonlocal failure
+        if failure:  # whatever else the source may have
+            return False
         try:
             ahead.append(next(source))
         except StopIteration:

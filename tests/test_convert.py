@@ -110,7 +110,15 @@ def test_conllu_to_conllu_moves_tags_between_columns_and_keeps_the_rest(tmp_path
 
 
 @pytest.mark.parametrize(
-    "text, options", [("", ()), ("\n\n", ()), ("", ("--untagged",)), ("no tags\n", ("--on-error", "skip"))]
+    "text, options",
+    [
+        ("", ()),
+        ("\n\n", ()),
+        ("", ("--untagged",)),
+        ("\n\n", ("--untagged",)),
+        ("no tags\n", ("--on-error", "skip")),
+        ('{"words": ["a\\tb"], "tags": ["X"]}\n', ("--on-error", "skip")),  # read, but not to be written
+    ],
 )
 def test_nothing_to_convert_is_refused_and_leaves_the_old_file(tmp_path, capfd, text, options):
     (tmp_path / "a.txt").write_text(text)

@@ -51,6 +51,21 @@ def test_tags_that_nobody_reads_are_hinted_at(say, args):
     assert say(*args, "-q") == (out, "")
 
 
+@pytest.mark.parametrize("command", [["learn-classes", "--min-count", 1], ["train-hmm", TRAIN, "--unlabeled"]])
+@pytest.mark.parametrize(
+    "name, text, told",
+    [
+        ("raw.tsv", "the dog barks\nthe dog sleeps\n", "'the dog barks' is read as one word"),
+        ("raw.txt", "# text = the dog\n1\tthe\n2\tdog\n", "'# text = the dog' looks like conllu"),
+        ("raw.tsv", "the\tD\ndog\tN\n\nthe\tD\n", None),
+    ],
+)
+def test_raw_text_that_is_not_what_its_name_says_is_hinted_at(say, command, name, text, told):
+    Path(name).write_text(text)
+    err = say(*command, name)[1]
+    assert f"hint: {told}" in err if told else "hint" not in err
+
+
 def test_tags_are_taken_off_as_the_hint_says(say):
     assert say("convert", TEST, "words.txt", "--strip-tags")[1].endswith("tokens, as plain lines\n")
     Path("few.txt").write_text("".join(TEST.read_text().splitlines(keepends=True)[:3]))

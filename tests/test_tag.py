@@ -175,6 +175,11 @@ def test_tags_go_into_the_column_of_the_training_or_the_one_that_is_named(tmp_pa
     assert columns == {"": ["OLD", "NN"], "upos": ["NN", "OLDER"], "xpos": ["OLD", "NN"]}
 
 
+def test_a_column_where_there_is_none_is_wrong_usage(models):
+    code, out, err = refused(models, "--to-column", "xpos")
+    assert code == 2 and not out and "slash has no columns to choose from" in err
+
+
 def test_blank_lines_leave_no_empty_blocks_in_conllu(models):
     out, _ = tag(models, "--output-format", "conllu", text="\nYes .\n\n\nNo .\n\n")
     assert out.count("\n\n") == 2 and "\n\n\n" not in out and out.startswith("1\tYes") and out.endswith("_\n\n")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -185,7 +186,10 @@ def test_an_interruption_saves_the_model_so_far_and_what_to_go_on_from(tmp_path,
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == code
-    assert "it was interrupted\nkept model.npz.checkpoint: " in said and "--resume\nwrote model.npz" in said
+    assert (
+        "it was interrupted\nkept model.npz.checkpoint: " in said
+        and "with --resume go on from there\nwrote model.npz" in said
+    )
     reached = load_model(tmp_path / "model.npz").summary_["iterations"]
     assert reached >= 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "model.npz", "model.npz.checkpoint"]
@@ -194,6 +198,13 @@ def test_an_interruption_saves_the_model_so_far_and_what_to_go_on_from(tmp_path,
     rows = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert [row["iteration"] for row in rows] == [reached + 1, reached + 2]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "model.npz"]
+
+
+def test_a_checkpoint_that_will_be_replaced_is_named(tmp_path):
+    Checkpoint(tmp_path / "model.npz.checkpoint").save(State(1, np.zeros(3)), {})
+    _, said = start(tmp_path, "--max-iterations", "2").communicate(timeout=60)
+    assert said.startswith("hint: model.npz.checkpoint of a training that did not end is replaced; with --resume")
+    assert "hint" not in start(tmp_path, "--max-iterations", "2").communicate(timeout=60)[1]
 
 
 def test_killed_at_any_moment_it_can_be_resumed(tmp_path):
@@ -318,6 +329,9 @@ def test_a_model_replaces_models_and_nothing_else(tmp_path, command):
     complaint = "tagger: dev.tsv is no model: move it away, or name another -o\n"
     assert done.returncode == 1 and done.stderr == complaint
     assert (tmp_path / "dev.tsv").read_text() == "a\tD\n"
+    with ZipFile(tmp_path / "thesis.docx", "w") as archive:
+        archive.writestr("word/document.xml", "years of work")
+    assert "thesis.docx is no model" in tagger(tmp_path, command, "corpus.txt", "-o", "thesis.docx", *small).stderr
     (tmp_path / "empty").touch()
     for _ in range(2):  # an empty file, then the model
         assert tagger(tmp_path, command, "corpus.txt", "-o", "empty", "-q", *small).returncode == 0

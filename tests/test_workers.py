@@ -6,6 +6,7 @@ import random
 import signal
 import sys
 import time
+from itertools import chain
 
 import pytest
 
@@ -62,7 +63,7 @@ def test_an_answer_does_not_wait_for_what_may_never_come():
 
         answers = in_order(squares, blocks(), jobs)
         assert next(answers)[0] == 0 and asked == [0]
-        assert next(answers)[0] == 1 and (asked == [0, 1] or jobs == 2)
+        assert next(answers)[0] == 1 and asked == list(range(jobs + 1))
         answers.close()
 
 
@@ -103,6 +104,22 @@ def test_an_error_of_the_input_loses_no_answer(urgent):
         for answer, _ in in_order(squares, blocks(), 2):
             found.append(answer)
     assert found == [1, 4, 9, 16]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_nothing_is_read_after_an_error(jobs):
+    """A chain of files would go on with the next."""
+
+    def files(number):
+        if number == 3:
+            raise CorpusError("third.txt:9: half a character")
+        yield number, False
+
+    found = []
+    with pytest.raises(CorpusError, match=r"third.txt:9"):
+        for answer, _ in in_order(squares, chain.from_iterable(map(files, [1, 2, 3, 4])), jobs):
+            found.append(answer)
+    assert found == [1, 4]
 
 
 def test_a_worker_that_dies_ends_the_run_with_a_message():

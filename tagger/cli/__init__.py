@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shlex
 import signal
 import sys
 from contextlib import suppress
@@ -97,16 +98,21 @@ def advice(error: click.UsageError) -> str:
     found = EXTRA.fullmatch(error.message)
     if not found or not error.ctx:
         return ""
+    from tagger.files import COMPRESSED
+
     files = found[1].split(" ")
+    packed = any(name.endswith(tuple(COMPRESSED)) for name in files)
     options = {option.name: option for option in error.ctx.command.params}
     models = [f"-m {name}" for name in files if name.endswith(".npz")]
     if models:
         return f"a model is named with {' '.join(models)}" if "model_paths" in options else ""
     corpus = error.ctx.params.get("corpus", "-")
-    if corpus == "-":
+    if corpus == "-" or packed:
         return ""
     dev = ", name a dev set with --dev" if "dev" in options and isinstance(options["dev"].type, click.Path) else ""
-    return f"CORPUS is one file; join several with `cat {corpus} {found[1]} | {error.ctx.command_path} -`{dev}"
+    return (
+        f"CORPUS is one file; join several with `cat {shlex.join([corpus, *files])} | {error.ctx.command_path} -`{dev}"
+    )
 
 
 EXAMPLES = """\b

@@ -64,19 +64,18 @@ def command(
         say(f"hint: {ending} tells no format: written as {described}; --output-format has others", quiet)
     sentences = tokens = 0
     with open_output(target) as stream:
-        for sentence in read_sentences(lines, format, tagged=not untagged, column=column):
-            sentences += 1
-            tokens += len(sentence)
+        for number, sentence in enumerate(read_sentences(lines, format, tagged=not untagged, column=column), 1):
             mapped = tag_map.sentence(sentence) if tag_map else sentence
             try:
                 stream.write(render(Sentence(mapped.words) if strip_tags else mapped, write_as, to_column or column))
+                sentences, tokens = sentences + 1, tokens + len(sentence)
             except CorpusError as error:
-                place = f"{lines.name}: sentence {sentences:,} (up to line {lines.number:,})"
+                place = f"{lines.name}: sentence {number:,} (up to line {lines.number:,})"
                 fault = CorpusError(f"{place}: {error}")
                 if lines.skipped is None:
                     raise fault from None
                 lines.skipped.add(fault)
-        if not sentences:
+        if not tokens:
             raise no_sentence(lines.name, "sentences" if untagged else "tagged sentences")
     say_unmapped(tag_map, quiet)
     say_written(target, f"{several(sentences, 'sentence')}, {several(tokens, 'token')}, as {described}", quiet)

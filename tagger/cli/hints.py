@@ -50,10 +50,13 @@ class Hint:
         return self(items, lambda sentence: sentence.words)
 
     def opening(self, lines: Lines, format: str = "slash") -> Lines:
-        """The lines, after a look at the first of them, if they are to be plain."""
-        first = "".join(lines.head(1)) if self.left and format == "slash" else ""
-        if name := told_by(first):
+        """The lines, after a look at the first of them: is it what the format says?"""
+        first = "".join(lines.head(1)) if self.left and format in ("slash", "tsv") else ""
+        name = told_by(first)
+        if name and format == "slash":
             self.tell(f"{quote(first)} looks like {name}, and is read as words; --input-format {name} reads it as such")
+        if name is None and format == "tsv" and " " in first:
+            self.tell(f"{quote(first)} is read as one word: in a .tsv each has a line of its own")
         return lines
 
     def look(self, words: Sequence[str]) -> None:

@@ -53,8 +53,8 @@ def command(
 ) -> None:
     """Learn word classes from raw text, once for many trainings.
 
-    FILES hold a sentence per line, words between spaces (or CoNLL-U or JSON lines, if they are called so). Each is read
-    twice. `train-crf --unlabeled` does the same in one go, and adds the words of the tagged corpus.
+    FILES hold a sentence per line, words between spaces (or CoNLL-U, JSON lines or TSV, if they are called so). Each is
+    read twice. `train-crf --unlabeled` does the same in one go, and adds the words of the tagged corpus.
     """
     begin = time.perf_counter()
     check_model_output(output, *files)

@@ -33,15 +33,17 @@ class Rendering:
             name, before, block = named
             done: list[bytes] = []
             faults: list[str] = []
+            tokens = 0
             for number, sentence in enumerate(work(block), before + 1):
                 try:
                     done.append(render(sentence, self.format, self.column))
+                    tokens += len(sentence)
                 except CorpusError as error:
                     faults.append(f"{name}: sentence {number:,}: {error}")
                     if not self.skip:
                         break
                     done.append(blank)
-            return b"".join(done), sum(map(len, block)), faults
+            return b"".join(done), tokens, faults
 
         return answer
 

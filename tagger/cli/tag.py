@@ -118,7 +118,7 @@ def command(
     read_as = input_format or ("slash" if tokenize else format_of(files[0]))
     write_as = output_format or format_of(output, otherwise=read_as)
     check_sources(files, input_format, tokenize, keep_tags, lexicon, map_path)
-    check_wishes(write_as, nbest, probabilities, min_probability)
+    check_wishes(write_as, to_column, nbest, probabilities, min_probability)
     check_output(output, map_path, lexicon, *model_paths, *files)
     tag_map = tag_map_of(map_path)
     model = load_models(model_paths)
@@ -179,7 +179,11 @@ def check_sources(
         raise click.UsageError("standard input is the text: --lexicon and --map need files of their own.")
 
 
-def check_wishes(format: str, nbest: int | None, probabilities: bool, min_probability: float) -> None:
+def check_wishes(
+    format: str, to_column: str | None, nbest: int | None, probabilities: bool, min_probability: float
+) -> None:
+    if to_column and format != "conllu":
+        raise click.UsageError(f"{format} has no columns to choose from: --to-column is for --output-format conllu.")
     if probabilities and format not in SURE_FORMATS:
         raise click.UsageError(f"{format} has no place for probabilities: use --output-format tsv, conllu or jsonl.")
     if nbest and min_probability:

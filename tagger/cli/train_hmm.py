@@ -80,7 +80,7 @@ def command(
     """Learn a hidden Markov model from a tagged corpus.
 
     CORPUS may be - for standard input. The closing line names the model and the command to try next. Untagged text is
-    plain lines, tokens between spaces, unless a suffix (.conllu, .jsonl) says otherwise.
+    plain lines, tokens between spaces, unless a suffix (.conllu, .jsonl, .tsv) says otherwise.
     """
     begin = time.perf_counter()
     if settings["order"] == 1 and (unlabeled or settings["partial"]):
@@ -88,7 +88,7 @@ def command(
     check_model_output(output, corpus, lexicon, *unlabeled)
     sentences = read_to_learn(corpus, input_format, encoding, column, quiet, settings["partial"])
     hint = Hint(untagged(known_tags(sentences)), quiet=quiet)
-    raw = [sentence for path in unlabeled for sentence in hint.sentences(read_untagged(path, encoding))]
+    raw = [sentence for path in unlabeled for sentence in read_untagged(path, encoding, hint)]
     model = HMMTagger(**settings).fit(
         sentences,
         unlabeled=raw,
@@ -104,8 +104,9 @@ def command(
     say(closing_line(model, output, time.perf_counter() - begin), quiet)
 
 
-def read_untagged(path: str, encoding: str) -> Iterator[Sentence]:
-    return read_sentences(Lines(path, encoding, skipped()), format_of(path), tagged=False)
+def read_untagged(path: str, encoding: str, hint: Hint) -> Iterator[Sentence]:
+    lines, format = Lines(path, encoding, skipped()), format_of(path)
+    return hint.sentences(read_sentences(hint.opening(lines, format), format, tagged=False))
 
 
 def known_tags(sentences: list[Sentence]) -> set[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
-from zipfile import is_zipfile
+from zipfile import BadZipFile, ZipFile
 
 import click
 
@@ -22,7 +22,7 @@ from tagger.cli.options import MODEL, PATH, Decorated, given
 from tagger.corpus.tsv import header
 from tagger.course import INTERRUPTED, Progress
 from tagger.errors import FileError, several
-from tagger.files import reason
+from tagger.files import exists, reason
 from tagger.model import Tagger
 from tagger.sentence import ANY, Sentence, open_tokens
 from tagger.signals import heeded
@@ -220,8 +220,15 @@ def check_model_output(output: str, *inputs: str | None) -> None:
         raise click.BadParameter("a model cannot be written to standard output", param_hint="--output")
     check_output(output, *inputs)
     old = Path(output)
-    if old.is_file() and old.stat().st_size and not is_zipfile(output):
+    if old.is_file() and old.stat().st_size and not holds_a_model(old):
         raise FileError(f"{output} is no model: move it away, or name another -o")
+
+
+def holds_a_model(path: Path) -> bool:
+    """Or word classes, or a checkpoint; as far as a quick look can tell."""
+    with suppress(OSError, BadZipFile), ZipFile(path) as archive:
+        return "meta.npy" in archive.namelist()
+    return False
 
 
 def check_course(dev: str | None, log: str | None, checkpoint: str, output: str, *inputs: str | None) -> None:
@@ -231,6 +238,9 @@ def check_course(dev: str | None, log: str | None, checkpoint: str, output: str,
     check_model_output(output, dev, *inputs)
     check_output(checkpoint, dev, output, log, *inputs)
     Checkpoint(checkpoint).check_place()
+    if exists(checkpoint) and not given("resume"):
+        quiet = click.get_current_context().params["quiet"]
+        say(f"hint: {checkpoint} of a training that did not end is replaced; with --resume it would go on", quiet)
     if log:
         check_output(log, dev, output, *inputs)
 
@@ -247,14 +257,15 @@ def conclude(
     """Write the model, say how it went, and leave as a signal asked for, if one came. The checkpoint has done its duty,
     unless there is something to go on with."""
     save_model(model, output)
-    interrupted = model.summary_["stopped"] == INTERRUPTED
-    if not interrupted:
+    stopped = model.summary_["stopped"]
+    if not stopped.startswith(INTERRUPTED):
         saved.remove()
     for doubt in doubts(model):
         say(doubt, quiet)
     say(course(model.summary_, unit), quiet)
-    if interrupted:
-        say(f"kept {os.fspath(saved.path)}: training goes on from there with --resume", quiet)
+    if stopped == INTERRUPTED:
+        place = "" if saved.path == f"{output}.checkpoint" else f"--checkpoint {shlex.quote(os.fspath(saved.path))} "
+        say(f"kept {os.fspath(saved.path)}: the same settings with {place}--resume go on from there", quiet)
     say(closing_line(model, output, time.perf_counter() - begin), quiet)
     stop.leave()
 

@@ -37,8 +37,9 @@ def learn_from(
         left_out = noted.pop() if noted else skipped() and Skipped()
         yield from more
         for path in files:
-            sentences = read_sentences(Lines(path, encoding, left_out), format_of(path), tagged=False)
-            for sentence in hint.sentences(sentences):
+            format = format_of(path)
+            lines = hint.opening(Lines(path, encoding, left_out), format)
+            for sentence in hint.sentences(read_sentences(lines, format, tagged=False)):
                 yield sentence.words
 
     with Bars(quiet) as bars:
