@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -679,7 +680,10 @@ def test_nothing_is_suggested_for_a_name_unlike_all(tmp_path, name):
 def writing(pid, folder):
     """Whether a process has a temporary file open: without a name on Linux, with one elsewhere."""
     links = Path(f"/proc/{pid}/fd")
-    nameless = [os.path.realpath(link) for link in links.iterdir()] if links.exists() else []
+    nameless = []
+    for link in links.iterdir() if links.exists() else []:
+        with suppress(FileNotFoundError):  # closed meanwhile
+            nameless.append(str(link.readlink()))
     return any(name.endswith(".tmp") for name in names(folder)) or any("(deleted)" in name for name in nameless)
 
 
