@@ -153,15 +153,20 @@ def compare(gold: Sequence[Sentence], first: Sequence[Sequence[str]], second: Se
     return Comparison(rate(int(b.sum()), tokens), difference, interval(a - b, lengths), chance(a - b))
 
 
-def tag_scores(cells: Counter[tuple[str, str]]) -> list[TagScore]:
-    """Of every tag in gold or guess, most frequent first."""
-    right: Counter[str] = Counter()
+def margins(cells: Counter[tuple[str, str]]) -> tuple[Counter[str], Counter[str]]:
+    """How often each tag stands in gold, and how often in guess."""
     gold: Counter[str] = Counter()
     guess: Counter[str] = Counter()
     for (a, b), count in cells.items():
         gold[a] += count
         guess[b] += count
-        right[a] += count * (a == b)
+    return gold, guess
+
+
+def tag_scores(cells: Counter[tuple[str, str]]) -> list[TagScore]:
+    """Of every tag in gold or guess, most frequent first."""
+    gold, guess = margins(cells)
+    right = Counter({tag: cells[tag, tag] for tag in gold})
     # F1 = 2 · right / (gold + guess), the harmonic mean of precision and recall
     return [
         TagScore(
@@ -177,11 +182,7 @@ def tag_scores(cells: Counter[tuple[str, str]]) -> list[TagScore]:
 
 def kappa(cells: Counter[tuple[str, str]]) -> Rate:
     """(p - q) / (1 - q): p is the share of tokens with equal tags, q what it would be if both sides threw dice."""
-    gold: Counter[str] = Counter()
-    guess: Counter[str] = Counter()
-    for (a, b), count in cells.items():
-        gold[a] += count
-        guess[b] += count
+    gold, guess = margins(cells)
     tokens = cells.total()
     equal = sum(count for (a, b), count in cells.items() if a == b)
     by_chance = sum(gold[tag] * guess[tag] for tag in gold)  # q · tokens²

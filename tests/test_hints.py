@@ -56,7 +56,11 @@ def test_tags_that_nobody_reads_are_hinted_at(say, args):
     "name, text, told",
     [
         ("raw.tsv", "the dog barks\nthe dog sleeps\n", "'the dog barks' is read as one word"),
-        ("raw.txt", "# text = the dog\n1\tthe\n2\tdog\n", "'# text = the dog' looks like conllu"),
+        (
+            "raw.txt",
+            "# text = the dog\n1\tthe\n2\tdog\n",
+            "'# text = the dog' looks like conllu, and is read as words; call the file *.conllu",
+        ),
         ("raw.tsv", "the\tD\ndog\tN\n\nthe\tD\n", None),
     ],
 )

@@ -49,12 +49,14 @@ class Hint:
     def sentences(self, items: Iterable[Sentence]) -> Iterator[Sentence]:
         return self(items, lambda sentence: sentence.words)
 
-    def opening(self, lines: Lines, format: str = "slash") -> Lines:
-        """The lines, after a look at the first of them: is it what the format says?"""
+    def opening(self, lines: Lines, format: str = "slash", by_name: bool = False) -> Lines:
+        """The lines, after a look at the first of them: is it what the format says, which may hang on the file's name
+        alone?"""
         first = "".join(lines.head(1)) if self.left and format in ("slash", "tsv") else ""
         name = told_by(first)
         if name and format == "slash":
-            self.tell(f"{quote(first)} looks like {name}, and is read as words; --input-format {name} reads it as such")
+            how = f"call the file *.{name}" if by_name else f"give --input-format {name}"
+            self.tell(f"{quote(first)} looks like {name}, and is read as words; {how} if it is")
         if name is None and format == "tsv" and " " in first:
             self.tell(f"{quote(first)} is read as one word: in a .tsv each has a line of its own")
         return lines

@@ -106,7 +106,7 @@ def command(
 
 def read_untagged(path: str, encoding: str, hint: Hint) -> Iterator[Sentence]:
     lines, format = Lines(path, encoding, skipped()), format_of(path)
-    return hint.sentences(read_sentences(hint.opening(lines, format), format, tagged=False))
+    return hint.sentences(read_sentences(hint.opening(lines, format, by_name=True), format, tagged=False))
 
 
 def known_tags(sentences: list[Sentence]) -> set[str]:

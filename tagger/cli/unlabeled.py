@@ -38,7 +38,7 @@ def learn_from(
         yield from more
         for path in files:
             format = format_of(path)
-            lines = hint.opening(Lines(path, encoding, left_out), format)
+            lines = hint.opening(Lines(path, encoding, left_out), format, by_name=True)
             for sentence in hint.sentences(read_sentences(lines, format, tagged=False)):
                 yield sentence.words
 
