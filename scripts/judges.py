@@ -17,8 +17,8 @@ from tagger import load_model
 from tagger.corpus import FORMATS, read_sentences, render
 from tagger.disguise import disguise
 from tagger.errors import CorpusError, FileError, ModelError, TemplateError
+from tagger.escaping import visible
 from tagger.files import Lines
-from tagger.report import printable
 from tagger.sentence import Sentence
 from tagger.template import describe, parse_templates
 
@@ -102,5 +102,5 @@ def judge_template(text: str) -> str:
 
 def check_message(message: str, place: str = "") -> None:
     assert place in message, f"no place in {message!r}"
-    assert message and printable(message) == message, f"a terminal could obey {message!r}"
+    assert message and visible(message) == message, f"a terminal could obey {message!r}"
     assert len(message) < 2000 + len(place), f"{len(message)} characters in {message[:100]!r}…"

@@ -19,7 +19,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from tagger.errors import ModelError, quote
+from tagger.errors import ModelError
+from tagger.escaping import quote
 from tagger.files import reason
 
 KINDS = {"b": "bytes", "u": "unsigned integers", "f": "floating-point numbers"}

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
-from tagger.errors import CorpusError, quote
+from tagger.errors import CorpusError
+from tagger.escaping import quote
 from tagger.files import Lines
 from tagger.pieces import Pieces
 from tagger.vocab import StringTable

@@ -12,7 +12,7 @@ from collections.abc import Container, Sequence
 import numpy as np
 
 from tagger.corpus.slash import tokens
-from tagger.errors import quote
+from tagger.escaping import quote
 from tagger.files import Lines
 from tagger.sentence import ANY, NO_TAG, Sentence
 

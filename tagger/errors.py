@@ -32,23 +32,6 @@ class TrainingError(TaggerError):
     """The data or the settings do not allow a model to be learned."""
 
 
-def quote(text: str, limit: int = 40) -> str:
-    """The text in quotes, long ones shortened; `repr` escapes whatever a terminal could obey."""
-    return repr(text) if len(text) <= limit else f"{text[:limit]!r}…"
-
-
-def plainly(text: str, limit: int = 40) -> str:
-    """The same without the quotes."""
-    return repr(text[:limit])[1:-1] + "…" * (len(text) > limit)
-
-
 def several(count: int, noun: str) -> str:
     """1 word, 2 words"""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def harmless(text: str, keep: str = "") -> str:
-    """The text with everything that a terminal could obey written out; `keep` are controls that are meant."""
-    if text.isprintable():
-        return text
-    return "".join(letter if letter.isprintable() or letter in keep else repr(letter)[1:-1] for letter in text)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tagger.errors import TrainingError, quote, several
+from tagger.errors import TrainingError, several
+from tagger.escaping import quote
 from tagger.sentence import NO_TAG, Sentence, Words
 
 TAGS = attrgetter("tags")

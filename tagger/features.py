@@ -21,7 +21,8 @@ import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
 from tagger.classes import WordClasses
-from tagger.errors import TemplateError, quote
+from tagger.errors import TemplateError
+from tagger.escaping import quote
 from tagger.parts import TagParts
 from tagger.pieces import Pieces, distinct
 from tagger.rows import Rows, places_among

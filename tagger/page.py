@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from tagger.escaping import visible
 from tagger.explain import Explanation, Reason
-from tagger.pages import tame
 
 STYLE = """
 :root { color-scheme: light dark; --for: #2b6cb0; --against: #b7791f; --line: #8886; }
@@ -71,4 +71,4 @@ def reason_row(reason: Reason, widest: float) -> str:
 
 
 def safe(text: str) -> str:
-    return escape(tame(text))
+    return escape(visible(text))

@@ -6,15 +6,13 @@ and a content security policy forbids the page any request. `templates/base.html
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from tagger.errors import TaggerError
+from tagger.escaping import shortened, visible
 from tagger.metrics import Rate
 
 LONG = 40  # characters of a word, a tag or a reason
-# What would move the text around it or break the line: controls, lone surrogates, the bidirectional overrides.
-UNRULY = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def page_template(name: str) -> Any:
@@ -27,19 +25,13 @@ def page_template(name: str) -> Any:
     rooms = Environment(
         loader=PackageLoader("tagger"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    rooms.filters.update(percent=percent, short=short, tame=tame)
+    rooms.filters.update(percent=percent, short=short, visible=visible)
     return rooms.get_template(name)
 
 
-def tame(text: str) -> str:
-    """Text that stays in its place."""
-    return UNRULY.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
 def short(text: str) -> str:
-    """A word, a tag or a reason as it is shown."""
-    whole = tame(text)
-    return whole if len(whole) <= LONG else whole[: LONG - 1] + "…"
+    """Make a word, a tag or a reason visible in at most LONG of its characters."""
+    return visible(text) if len(text) <= LONG else shortened(text, LONG - 1)
 
 
 def percent(rate: Rate, digits: int = 1) -> str:

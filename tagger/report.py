@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from tagger.escaping import visible
 from tagger.metrics import Comparison, Evaluation, Rate
 from tagger.sentence import Sentence
 from tagger.significance import Interval
@@ -25,8 +27,8 @@ def as_table(found: Evaluation, gold: Sequence[Sentence] = (), tokens_per_second
     """What a person wants to see; the sentences `gold` serve as examples."""
     lines = [f"{name:<20} {value:>9}{more}" for name, value, more in headline(found, tokens_per_second)]
     if found.unseen_tags:
-        lines.append(f"gold tags that the model does not have: {' '.join(found.unseen_tags)}")
-    return "\n".join(map(printable, [*lines, *tag_table(found), *confusion_table(found, gold)])) + "\n"
+        lines.append(f"gold tags that the model does not have: {visible(' '.join(found.unseen_tags))}")
+    return "\n".join([*lines, *tag_table(found), *confusion_table(found, gold)]) + "\n"
 
 
 def headline(found: Evaluation, tokens_per_second: float | None) -> list[tuple[str, str, str]]:
@@ -54,11 +56,12 @@ def between(interval: Interval | None) -> str:
 
 
 def tag_table(found: Evaluation) -> list[str]:
-    width = max([len(row.tag) for row in found.tags] + [len("guess")])
-    lines = ["", f"{'tag':<{width}} {'precision':>10} {'recall':>9} {'F1':>9} {'support':>8}"]
-    for row in found.tags:
+    tags = [visible(row.tag) for row in found.tags]
+    columns = max(map(width, [*tags, "guess"]))
+    lines = ["", f"{'tag':<{columns}} {'precision':>10} {'recall':>9} {'F1':>9} {'support':>8}"]
+    for tag, row in zip(tags, found.tags, strict=True):
         rates = f"{percent(row.precision):>10} {percent(row.recall):>9} {percent(row.f1):>9}"
-        lines.append(f"{row.tag:<{width}} {rates} {row.support:>8,}")
+        lines.append(f"{padded(tag, columns)} {rates} {row.support:>8,}")
     return lines
 
 
@@ -66,24 +69,34 @@ def confusion_table(found: Evaluation, gold: Sequence[Sentence]) -> list[str]:
     shown = found.confusions[:CONFUSIONS]
     if not shown:
         return []
-    width = max(len(tag) for c in shown for tag in ("guess", c.gold, c.guess))
-    lines = ["", f"{'gold':<{width}} {'guess':<{width}} {'times':>7}" + "   for example" * bool(gold)]
+    columns = max(width(visible(tag)) for c in shown for tag in ("guess", c.gold, c.guess))
+    lines = ["", f"{'gold':<{columns}} {'guess':<{columns}} {'times':>7}" + "   for example" * bool(gold)]
     for c in shown:
         example = f"   {excerpt(gold[c.example[0]], c.example[1])}" if gold else ""
-        lines.append(f"{c.gold:<{width}} {c.guess:<{width}} {c.count:>7,}{example}")
+        tags = " ".join(padded(visible(tag), columns) for tag in (c.gold, c.guess))
+        lines.append(f"{tags} {c.count:>7,}{example}")
     return lines
 
 
 def excerpt(sentence: Sentence, place: int) -> str:
-    """The words around a token, which stands in brackets."""
+    """Show the words around a token, which is put in brackets."""
     begin, end = max(0, place - AROUND), place + AROUND + 1
     words = [*sentence.words[begin:place], f"[{sentence.words[place]}]", *sentence.words[place + 1 : end]]
-    return "… " * (begin > 0) + " ".join(words) + " …" * (end < len(sentence))
+    return "… " * (begin > 0) + visible(" ".join(words)) + " …" * (end < len(sentence))
 
 
-def printable(text: str) -> str:
-    """What a terminal shows and does not obey."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+def width(text: str) -> int:
+    """Count the columns that text takes on a terminal: two for wide letters, none for marks and joiners."""
+    if text.isascii():
+        return len(text)
+    columns = {letter: 2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in set(text)}
+    columns |= {letter: 0 for letter in columns if unicodedata.category(letter) in ("Mn", "Me", "Cf")}
+    return sum(columns[letter] for letter in text)
+
+
+def padded(text: str, columns: int) -> str:
+    """Fill text with spaces up to a width."""
+    return text + " " * (columns - width(text))
 
 
 def in_words(found: Comparison, first: str, second: str) -> str:

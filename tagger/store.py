@@ -21,7 +21,8 @@ import numpy as np
 from tagger.archive import Archive, Arrays, open_archive, write_archive
 from tagger.classes import WordClasses, read_clusters
 from tagger.corpus.conllu import COLUMNS
-from tagger.errors import FileError, MissingModelError, ModelError, plainly, quote
+from tagger.errors import FileError, MissingModelError, ModelError
+from tagger.escaping import quote, shortened
 from tagger.files import BROKEN, open_input
 from tagger.model import Predictor, Tagger
 from tagger.version import __version__
@@ -130,7 +131,7 @@ def read_meta(archive: Archive) -> None:
     if type(version) is not int or version < 1:
         raise archive.error("its description has no format version")
     if version > FORMAT:
-        newer = f"format {plainly(str(version))}, written by tagger {plainly(str(meta.get('program')))}"
+        newer = f"format {shortened(str(version))}, written by tagger {shortened(str(meta.get('program')))}"
         raise ModelError(f"{archive.name}: {newer}, is newer than this program ({__version__}); please update it")
     archive.meta = meta
 

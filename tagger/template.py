@@ -15,7 +15,8 @@ from functools import cached_property
 from importlib import resources
 
 from tagger.classes import SIZES, WordClasses
-from tagger.errors import TemplateError, quote
+from tagger.errors import TemplateError
+from tagger.escaping import quote
 from tagger.files import Lines, exists
 from tagger.pieces import Pieces
 from tagger.spelling import FUNCTIONS, NUMBERED, Words

@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tagger.archive import LEAST, Archive, Arrays
-from tagger.errors import TrainingError, quote
+from tagger.errors import TrainingError
+from tagger.escaping import quote
 from tagger.guesser import Guesser, shares
 from tagger.leaning import best_kappa
 from tagger.letters import INITIAL

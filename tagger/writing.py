@@ -7,12 +7,12 @@ kills the program leaves no litter. What goes to a terminal is shown, never obey
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import gzip
 import hashlib
 import os
-import re
 import secrets
 import shutil
 import sys
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from tagger.errors import FileError
+from tagger.escaping import visible
 from tagger.files import COMPRESSED, exists, reason
 
 LONGEST_NAME = 255  # bytes, on all file systems of today
@@ -160,27 +161,19 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 class Screen:
-    """A terminal to write to: characters that it would obey are written out, line ends and tabs apart. Those are the
-    controls, and the ones that turn the direction of writing or end a line unseen (U+061C, U+200E, U+2028, …)."""
-
-    CONTROL = re.compile(
-        rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"
-    )
+    """A terminal to write to. Unsafe characters other than line ends and tabs are written out, and so are bytes that
+    are no UTF-8: some terminals take single ones for controls."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
+        self.decode = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode
 
     def write(self, text: bytes) -> int:
-        self.stream.write(self.CONTROL.sub(lambda found: written_out(found[0]), text))
+        self.stream.write(visible(self.decode(text), keep="\n\t").encode())
         return len(text)
 
     def flush(self) -> None:
         self.stream.flush()
-
-
-def written_out(character: bytes) -> bytes:
-    number = ord(character.decode())
-    return b"\\x%02x" % number if number < 256 else b"\\u%04x" % number
 
 
 def shown(stream: IO[bytes]) -> IO[bytes]:

@@ -13,7 +13,7 @@ from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model, sign
 from tagger.metrics import Comparison, compare
 from tagger.overlap import marks, overlap
 from tagger.pieces import ByteStrings
-from tagger.report import excerpt, in_words, printable
+from tagger.report import excerpt, in_words
 from tagger.significance import chance, interval
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -186,7 +186,7 @@ def test_an_excerpt_is_short_and_obeys_nobody():
     sentence = Sentence([f"w{i}" for i in range(30)])
     assert excerpt(sentence, 10) == "… w5 w6 w7 w8 w9 [w10] w11 w12 w13 w14 w15 …"
     assert excerpt(sentence, 0).startswith("[w0] w1")
-    assert printable("\x1b[31mred\u202e") == "\ufffd[31mred\ufffd"
+    assert excerpt(Sentence(["می\u200cروم", "\x1b[31mred\u202e"]), 0) == "[می\u200cروم] \\x1b[31mred\\u202e"
 
 
 def simulated(random, count=150):

@@ -184,7 +184,7 @@ def test_words_and_tags_are_never_markup_nor_script():
         assert parsed.seen["script"] == 1 and not parsed.handlers and not {"b0", "img", "title1"} & parsed.seen.keys()
         assert parsed.targets == ["data:,"] and parsed.seen["title"] == 1 + page.count("<svg")
         assert not re.search("[\u2028\u2029\u202e]", page) and "49" not in parsed.words
-        shown = {word.replace("\u2028", "\ufffd").replace("\u202e", "\ufffd") for word in EVIL}
+        shown = {word.replace("\u2028", "\\u2028").replace("\u202e", "\\u202e") for word in EVIL}
         assert shown >= set(parsed.words) and len(set(parsed.words)) >= len(EVIL) - 1
         assert "http://" not in page and "https://" not in page
         assert all(count <= 1 for count in parsed.ids.values())

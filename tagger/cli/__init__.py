@@ -20,7 +20,8 @@ from typing import Any, NoReturn
 import click
 
 from tagger import memory
-from tagger.errors import MissingModelError, TaggerError, harmless
+from tagger.errors import MissingModelError, TaggerError
+from tagger.escaping import visible
 from tagger.signals import heeded
 from tagger.version import __version__
 
@@ -195,5 +196,5 @@ def settle(status: int) -> int:
 def complain(message: str, status: int, before: str = "tagger: ", keep: str = "") -> int:
     """One line, whatever is in a file's name, if there is anybody to read it."""
     with suppress(OSError):
-        click.echo(before + harmless(message, keep).rstrip("\n"), err=True)
+        click.echo(before + visible(message, keep).rstrip("\n"), err=True)
     return status

@@ -14,8 +14,9 @@ from tagger.cli.options import PATH, corpus_options, examples, jobs_option, outp
 from tagger.cli.training import read_to_learn
 from tagger.cores import available_cores
 from tagger.crossval import Make, cross_validate
+from tagger.escaping import visible
 from tagger.hmm import HMMTagger
-from tagger.report import excerpt, printable
+from tagger.report import excerpt, padded, width
 from tagger.sentence import Sentence
 
 FOLDS = 5
@@ -74,7 +75,7 @@ def command(
     lines += loners(alone, sentences, most)
     lines += listed("Rare tags of frequent words", rare, sentences, most)
     lines += listed("Tags that a model which has not seen them contradicts", sure, sentences, most)
-    write_text(output, "\n".join(map(printable, lines)) + "\n")
+    write_text(output, "\n".join(map(visible, lines)) + "\n")
 
 
 def counts(found: Corpus, against: str | None, both: int | None) -> list[str]:
@@ -88,9 +89,9 @@ def counts(found: Corpus, against: str | None, both: int | None) -> list[str]:
         ("tags", f"{len(found.tags):,}"),
     ]
     rows += [] if both is None else [(f"sentences also in {name_of(against or '')}", f"{both:,}")]
-    width = max(len(name) for name, _ in rows)
-    lines = [f"{name:<{width}} {value:>10}" for name, value in rows]
-    return [*lines, "", *(f"{tag:<{width}} {count:>10,}" for tag, count in found.tags)]
+    columns = max(width(name) for name, _ in rows)
+    lines = [f"{padded(name, columns)} {value:>10}" for name, value in rows]
+    return [*lines, "", *(f"{padded(visible(tag), columns)} {count:>10,}" for tag, count in found.tags)]
 
 
 def disagreements(found: Corpus, sentences: list[Sentence], most: int) -> list[str]:

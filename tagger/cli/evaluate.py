@@ -27,7 +27,8 @@ from tagger.cli.options import (
     report_option,
 )
 from tagger.corpus.conllu import COLUMNS
-from tagger.errors import CorpusError, quote, several
+from tagger.errors import CorpusError, several
+from tagger.escaping import quote
 from tagger.evaluation_page import Judged, evaluation_page
 from tagger.metrics import Comparison, compare, evaluate
 from tagger.model import Predictor

@@ -19,10 +19,10 @@ from tagger.cli.options import (
     quiet_option,
 )
 from tagger.corpus import format_of, read_sentences
+from tagger.escaping import encoded, visible
 from tagger.explain import Explanation, explain
 from tagger.files import Lines
 from tagger.page import explanation_page
-from tagger.report import printable
 from tagger.store import load_model
 from tagger.writing import open_output
 
@@ -77,12 +77,12 @@ def command(
     with open_output(output) as stream:
         if as_page:
             explained = explain(model, [sentence for sentence in sentences if len(sentence)])
-            stream.write(explanation_page(explained).encode("utf-8", "backslashreplace"))
+            stream.write(encoded(explanation_page(explained)))
             return
         for sentence in sentences:
             tokens = explain(model, [sentence])[0]
             text = as_line(tokens) if as_program else as_table(tokens, reasons)
-            stream.write(text.encode("utf-8", "backslashreplace"))
+            stream.write(encoded(text))
             stream.flush()
 
 
@@ -96,11 +96,11 @@ def as_table(tokens: list[Explanation], count: int) -> str:
 
 
 def told(token: Explanation, count: int) -> str:
-    head = f"{printable(token.word)}/{printable(token.tag)}  {token.probability:.3f}"
+    head = f"{visible(token.word)}/{visible(token.tag)}  {token.probability:.3f}"
     if token.runner_up is None:
         return f"{head}, no other tag is possible\n"
-    lines = [f"{head}, not {printable(token.runner_up)} {token.runner_up_probability:.3f}: {token.difference:+.2f}"]
-    lines += [f"    {reason.value:+8.3f}  {printable(reason.name)}" for reason in token.reasons[:count]]
+    lines = [f"{head}, not {visible(token.runner_up)} {token.runner_up_probability:.3f}: {token.difference:+.2f}"]
+    lines += [f"    {reason.value:+8.3f}  {visible(reason.name)}" for reason in token.reasons[:count]]
     rest = token.reasons[count:]
     if rest:
         total = sum(reason.value for reason in rest)

@@ -17,6 +17,7 @@ from tagger.cli.options import (
     quiet_option,
 )
 from tagger.corpus import format_of, read_sentences
+from tagger.escaping import encoded
 from tagger.files import Lines
 from tagger.template import check_classes, describe, parse_templates, template_text
 from tagger.writing import open_output
@@ -59,7 +60,7 @@ def command(
         for sentence in hint.sentences(sentences):
             rows = zip(sentence.words, describe(sentence.words, templates, table), strict=True)
             text = "".join("\t".join([word, *found]) + "\n" for word, found in rows) + "\n"
-            stream.write(text.encode("utf-8", "backslashreplace"))
+            stream.write(encoded(text))
             stream.flush()
 
 

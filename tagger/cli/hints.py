@@ -14,7 +14,7 @@ from typing import TypeVar
 from tagger.cli.manners import say
 from tagger.corpus import recognise
 from tagger.corpus.slash import split_if_tagged
-from tagger.errors import quote
+from tagger.escaping import quote
 from tagger.files import Lines
 from tagger.lexicon import Lexicon
 from tagger.sentence import Sentence

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 
 import click
 
 from tagger.cli.manners import check_output, name_of, page_for, write_text
 from tagger.cli.options import MODEL, examples, output_option, quiet_option, report_option
+from tagger.escaping import visible
 from tagger.model_page import model_page
-from tagger.report import printable
+from tagger.report import padded, width
 from tagger.store import load_model
 from tagger.story import Section
 
@@ -45,12 +45,7 @@ def command(model: str, as_program: bool, report: str | None, output: str, quiet
 
 def shown(section: Section) -> str:
     """A section as text, in columns."""
-    rows = [list(map(printable, row)) for row in [*([section.head] if section.head else []), *section.texts]]
+    rows = [list(map(visible, row)) for row in [*([section.head] if section.head else []), *section.texts]]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell + " " * (n - width(cell)) for cell, n in zip(row, widths, strict=True)) for row in rows]
+    lines = ["  ".join(padded(cell, columns) for cell, columns in zip(row, widths, strict=True)) for row in rows]
     return "\n".join([f"# {section.title}", *(line.rstrip() for line in lines), ""])
-
-
-def width(text: str) -> int:
-    """How many columns of a terminal it takes: letters of East Asia take two."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

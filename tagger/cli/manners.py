@@ -11,7 +11,8 @@ import click
 
 from tagger.corpus import LOOK_AHEAD, read_sentences, recognise
 from tagger.corpus.tsv import columns
-from tagger.errors import CorpusError, FileError, harmless
+from tagger.errors import CorpusError, FileError
+from tagger.escaping import encoded, visible
 from tagger.files import Lines, Skipped
 from tagger.sentence import Sentence
 from tagger.writing import STDOUT, check_writable, open_output
@@ -26,7 +27,7 @@ def say(message: str, quiet: bool) -> None:
     """To a person, if there is one: whatever is in the message, a terminal shows it and does not obey."""
     if not quiet:
         with suppress(OSError):
-            click.echo(harmless(message, "\n"), err=True)
+            click.echo(visible(message, "\n"), err=True)
 
 
 def say_written(path: str, what: str, quiet: bool) -> None:
@@ -60,7 +61,7 @@ def check_output(output: str, *inputs: str | None) -> None:
 def write_text(path: str, text: str) -> None:
     """In UTF-8 whatever the locale."""
     with open_output(path) as stream:
-        stream.write(text.encode("utf-8", "backslashreplace"))
+        stream.write(encoded(text))
 
 
 def name_of(path: str) -> str:

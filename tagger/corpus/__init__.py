@@ -16,7 +16,8 @@ from types import ModuleType
 from typing import Any
 
 from tagger.corpus import conllu, jsonl, lines, pku, slash, tsv
-from tagger.errors import CorpusError, quote
+from tagger.errors import CorpusError
+from tagger.escaping import quote
 from tagger.files import COMPRESSED, Lines, Skipped
 from tagger.sentence import Sentence
 from tagger.writing import open_output

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tagger.errors import CorpusError, quote
+from tagger.errors import CorpusError
+from tagger.escaping import quote
 
 
 def checked(text: str, forbidden: str) -> str:

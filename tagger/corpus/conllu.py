@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tagger.corpus.cells import checked
-from tagger.errors import CorpusError, quote
+from tagger.errors import CorpusError
+from tagger.escaping import quote
 from tagger.files import Lines
 from tagger.sentence import NO_TAG, Sentence
 

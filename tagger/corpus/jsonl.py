@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from tagger.corpus.cells import checked
-from tagger.errors import CorpusError, quote
+from tagger.errors import CorpusError
+from tagger.escaping import quote
 from tagger.files import Lines
 from tagger.sentence import NO_TAG, Sentence
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tagger.corpus.cells import ending
 from tagger.corpus.slash import SEPARATORS, split_if_tagged, split_token, tokens, written_tokens
-from tagger.errors import quote
+from tagger.escaping import quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 
 from tagger.corpus import slash
-from tagger.errors import CorpusError, quote
+from tagger.errors import CorpusError
+from tagger.escaping import quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tagger.corpus.cells import all_checked, ending
-from tagger.errors import quote
+from tagger.escaping import quote
 from tagger.files import Lines
 from tagger.sentence import NO_TAG, Sentence
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from tagger.corpus.cells import checked, ending
-from tagger.errors import quote
+from tagger.escaping import quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
 

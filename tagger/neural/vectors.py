@@ -14,7 +14,8 @@ from contextlib import closing
 import numpy as np
 
 from tagger.archive import Archive, Arrays
-from tagger.errors import FileError, quote
+from tagger.errors import FileError
+from tagger.escaping import quote
 from tagger.files import Lines
 from tagger.vocab import StringTable
 
