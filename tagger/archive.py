@@ -53,6 +53,10 @@ class Archive:
         unfolded = sum(member.file_size for member in declared)
         self.check(unfolded < MOST_UNFOLDED * self.size + SMALL, f"it would unfold to {unfolded:,} bytes")
 
+    def has(self, name: str) -> bool:
+        """Whether there is an array of that name, not taken yet."""
+        return f"{name}.npy" in self.left
+
     def take(self, name: str, kind: str, *shape: int | None) -> np.ndarray:
         """The array of that name; `kind` is b, u or f, None in `shape` stands for any length."""
         member = self.left.pop(f"{name}.npy", None)

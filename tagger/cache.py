@@ -8,8 +8,9 @@ the many that occur once make room.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ Arrays = dict[str, np.ndarray]
 class WordCache:
     """`compute` turns words into named arrays, a row for each; the rows of `compute([])` come before those of words."""
 
-    def __init__(self, compute: Callable[[Sequence[str]], Arrays]) -> None:
+    def __init__(self, compute: Callable[[Sequence[Any]], Arrays]) -> None:
         self.compute = compute
         self.arrays = compute([])
         self.words = Vocabulary()  # in the order of their rows
@@ -33,7 +34,7 @@ class WordCache:
         row_bytes = sum(rows.itemsize * math.prod(rows.shape[1:]) for rows in self.arrays.values())
         self.limit = max(LEAST_WORDS, CACHE_BYTES // row_bytes)
 
-    def find(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+    def find(self, sentences: Sequence[Sequence[Hashable]]) -> np.ndarray:
         """(N,) the row of each word of these sentences."""
         found = self.first + numbers(sentences, self.words)
         if len(self.words) > self.limit and self.used > self.first:
@@ -56,7 +57,7 @@ class WordCache:
         self.words = Vocabulary.of(words[row - self.first] for row in keep.tolist())
         self.used, self.returned = len(stay), np.zeros(len(stay), bool)
 
-    def extend(self, words: list[str]) -> None:
+    def extend(self, words: list[Any]) -> None:
         end = self.used + len(words)
         room = max(end, min(2 * self.used, self.first + self.limit))  # doubled, so that a row is copied once on average
         self.returned = with_room(self.returned, self.used, end, room)

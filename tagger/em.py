@@ -25,15 +25,14 @@ import numpy as np
 from tagger.neighbours import Neighbours
 from tagger.pack import Pack, batches
 from tagger.rows import stretches, summed
-from tagger.sentence import Words
 from tagger.trellis import Step, Trellis
 from tagger.trigram import forward_backward
 from tagger.trigram_lattice import TrigramLattice
 from tagger.windows import Windows
-from tagger.wordmodel import WordModel
+from tagger.wordmodel import Form, WordModel
 
 Watch = Callable[[str, int, float], None]  # the text's name, the round, log p(text) + log prior
-Candidates = Callable[[Sequence[str]], dict[str, np.ndarray]]
+Candidates = Callable[[Sequence[Form]], dict[str, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Text:
     """Sentences to learn from, what each token may be, and how much they weigh."""
 
     name: str
-    sentences: list[Words]
+    sentences: list[Sequence[Form]]
     allowed: list[np.ndarray] | None = None  # for each sentence (T, K); None: anything, there are no tags
     weight: float = 1.0  # ω
 

@@ -18,7 +18,7 @@ most likely (`pooling`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,20 +89,20 @@ class Guesser:
 
     @classmethod
     def learn(
-        cls, words: Sequence[str], rare: np.ndarray, rows: Rows, counts: np.ndarray, K: int, suffix_length: int
+        cls, letters: Letters, rare: np.ndarray, rows: Rows, counts: np.ndarray, K: int, suffix_length: int
     ) -> tuple[Guesser, np.ndarray, np.ndarray]:
         """From words, of which some are `rare` (a mask), their tags and counts.
 
         Also returns some of the rare words, and what is guessed for each of their entries from all other words.
         """
         owners, tags = rows.owners, rows.tags
-        total = np.bincount(owners, weights=counts, minlength=len(words))
+        total = np.bincount(owners, weights=counts, minlength=len(rare))
         share = counts / total[owners]
         by_tag = np.argsort(tags, kind="stable")  # entries
         few = by_tag[rare[owners[by_tag]]]  # those of rare words
         prior = np.bincount(tags[few], weights=share[few], minlength=K) + 1 / K
         prior /= prior.sum()
-        said = testimony(Letters(words), suffix_length)
+        said = testimony(letters, suffix_length)
         witnesses = []
         for name, keys in said.items():
             of = by_tag if name == "letters" else few  # frequent words tell of their capitalised forms
@@ -118,11 +118,11 @@ class Guesser:
         P, _ = pooled(guesser.weights, opinions)
         return guesser, judged, P[gold > 0]
 
-    def __call__(self, words: Sequence[str], own: np.ndarray | None = None) -> np.ndarray:
+    def __call__(self, letters: Letters, own: np.ndarray | None = None) -> np.ndarray:
         """(words, K) the probability of each tag; `own` (words, K) is what the words themselves have taught."""
-        said = testimony(Letters(words), self.suffix_length).values()
-        out = np.empty((len(words), len(self.prior)))
-        for part in self.parts(len(words)):
+        said, words = testimony(letters, self.suffix_length).values(), len(letters.lengths)
+        out = np.empty((words, len(self.prior)))
+        for part in self.parts(words):
             opinions = self.opinions(cut(said, part), None if own is None else own[part])
             out[part], _ = pooled(self.weights, opinions)
         return out

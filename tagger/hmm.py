@@ -31,7 +31,7 @@ from tagger.story import Section
 from tagger.transitions import Steps, Transitions
 from tagger.trigram_lattice import TrigramLattice, best_tags
 from tagger.windows import Windows
-from tagger.wordmodel import Entries, WordModel, check_choices, read_allowed
+from tagger.wordmodel import Entries, Form, WordModel, check_choices, read_allowed
 
 CANDIDATES, SLIGHT = 10, 3e-3  # tags considered for a word, unless so many times less likely than its best
 
@@ -151,13 +151,13 @@ class HMMTagger(Tagger):
             for t, tag in enumerate(sentences[i].tags or ()):
                 if tag in numbers:
                     allowed[i][t, numbers[tag]] = True
-        marked = dict(zip(allowed, self.marked([sentences[i].words for i in allowed]), strict=True))
+        forms = dict(zip(allowed, self.forms([sentences[i].words for i in allowed]), strict=True))
         of = owner[choices.tokens]
         places = list(zip(of.tolist(), (choices.tokens - begins[of]).tolist(), strict=True))
         for (i, t), row in zip(places, choices.allowed, strict=True):
             allowed[i][t] = row
-        check_choices(self.words_, [marked[i][t] for i, t in places], choices.allowed, self.classes_)
-        return [Text("partly tagged text", list(marked.values()), list(allowed.values()))]
+        check_choices(self.words_, [forms[i][t] for i, t in places], choices.allowed, self.classes_)
+        return [Text("partly tagged text", list(forms.values()), list(allowed.values()))]
 
     def raw_text(self, unlabeled: Sequence[Any]) -> list[Text]:
         """Untagged sentences, which together weigh no more than the tagged ones."""
@@ -166,7 +166,7 @@ class HMMTagger(Tagger):
         if not tokens:
             return []
         self.summary_["unlabeled"] = tokens
-        return [Text("untagged text", self.marked(sentences), None, min(1.0, self.summary_["tokens"] / tokens))]
+        return [Text("untagged text", self.forms(sentences), None, min(1.0, self.summary_["tokens"] / tokens))]
 
     def learn_words(
         self, strings: list[str], words: np.ndarray, first: np.ndarray, tags: np.ndarray, allowed: Entries
@@ -198,7 +198,7 @@ class HMMTagger(Tagger):
         cells = rows.owners[entries] * K + rows.tags[entries]
         self.neighbours_ = Neighbours.count(transitions, steps, words, cells, P)
 
-    def word_scores(self, words: Sequence[str]) -> np.ndarray:
+    def word_scores(self, words: Sequence[Form]) -> np.ndarray:
         """(words, K) log P(w | t)"""
         return self.words_(words)[0]
 
@@ -210,7 +210,7 @@ class HMMTagger(Tagger):
         cache = WordCache(lambda words: {"scores": self.word_scores(words)})
 
         def emissions(sentences: list[Words], pack: Pack) -> np.ndarray:
-            rows = cache.find(self.marked(sentences))[pack.tokens]
+            rows = cache.find(self.forms(sentences))[pack.tokens]
             return cache.arrays["scores"][rows]
 
         return chain_scorer(start, transitions, end, emissions)
@@ -219,15 +219,14 @@ class HMMTagger(Tagger):
         cache = WordCache(self.candidates)
 
         def score(sentences: list[Words]) -> Lattice:
-            sentences = self.marked(sentences)
             pack = Pack.of([len(words) for words in sentences])
-            lines = cache.find(sentences)[pack.tokens]
+            lines = cache.find(self.forms(sentences))[pack.tokens]
             known = (cache.arrays[name] for name in ("words", "scores", "candidates", "places"))
             return TrigramLattice(pack, self.neighbours_, lines, *known)
 
         return score
 
-    def candidates(self, words: Sequence[str]) -> dict[str, np.ndarray]:
+    def candidates(self, words: Sequence[Form]) -> dict[str, np.ndarray]:
         """For each word its number, its scores, its candidates, best first, and what is known of it with those."""
         scores, ids = self.words_(words)
         likely = scores + np.log(self.words_.prior)  # P(t | w), but for a factor
@@ -236,18 +235,17 @@ class HMMTagger(Tagger):
         places = self.neighbours_.places(np.repeat(ids, tags.shape[1]), np.maximum(tags, 0).ravel())
         return {"words": ids, "scores": scores, "candidates": tags, "places": places.reshape(tags.shape)}
 
-    def marked(self, sentences: list[Words]) -> list[Words]:
-        """Sentences whose first word is capitalised and unknown begin with that word under a mark."""
-        firsts = [words[0] if len(words) else "" for words in sentences]
-        marked = self.words_.initial(firsts)
+    def forms(self, sentences: list[Words]) -> list[Sequence[Form]]:
+        """The sentences, with a `FirstWord` where the first word is capitalised and unknown."""
+        firsts = self.words_.first_forms([words[0] if len(words) else "" for words in sentences])
         return [
-            words if first == new else [new, *words[1:]]
-            for words, first, new in zip(sentences, firsts, marked, strict=True)
+            words if isinstance(first, str) else [first, *words[1:]]
+            for words, first in zip(sentences, firsts, strict=True)
         ]
 
     def anatomy(self, words: Words) -> Terms:
-        first, *_ = self.marked([words])
-        scores, ids = self.words_(first)
+        forms, *_ = self.forms([words])
+        scores, ids = self.words_(forms)
         model = self.neighbours_
         K, T = len(self.classes_), len(words)
         names = [*self.classes_, "end of sentence"]

@@ -39,7 +39,7 @@ def sizes(neighbours: Neighbours, words: WordModel) -> Section:
         "what comes after words with a tag": len(neighbours.after_counts),
         "spellings": descriptions,
         "words of a lexicon": len(words.allowed.words),
-        "words of untagged text": len(words.raw.words),
+        "words of untagged text": len(words.raw),
     }
     return Section("sizes", [list(row) for row in rows.items()])
 

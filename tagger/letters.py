@@ -15,27 +15,21 @@ from tagger.pieces import powers
 Q = 0xD1342543DE82EF95
 UPPER, LOWER, DIGIT, OTHER = range(4)
 NONE = np.uint64(0)  # the key of what a word does not have
-INITIAL = "\n\r"  # marks of words that are capitalised at the start of a sentence: known in lower case, and not
+INSIDE, KNOWN_IN_LOWER_CASE, NEW = range(3)  # where a word is: inside a sentence, or first and capitalised
 LONGEST = 15  # words of that many letters and more are long alike
 
 
 class Letters:
-    """B words. Every method gives a key (B,) for each word, NONE where it has nothing to say.
+    """The letters of B words. Every method returns a key (B,) for each word, NONE where a word has no such property.
 
-    A word after one of the INITIAL marks stands at the start of a sentence: its capital may mean nothing.
+    `initial` (B,) says of each word whether it is the capitalised first word of a sentence, whose capital may mean
+    nothing: KNOWN_IN_LOWER_CASE, NEW, or INSIDE for all others.
     """
 
-    def __init__(self, words: Sequence[str]) -> None:
+    def __init__(self, words: Sequence[str], initial: np.ndarray | None = None) -> None:
         codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.uint32)
         self.lengths = np.fromiter(map(len, words), np.int64, len(words))
-        written = np.flatnonzero(self.lengths)
-        firsts = (np.cumsum(self.lengths) - self.lengths)[written]
-        self.initial = np.zeros(len(words), np.int64)
-        for number, mark in enumerate(INITIAL, 1):
-            self.initial[written[codes[firsts] == ord(mark)]] = number
-        marked = self.initial[written] > 0
-        codes = np.delete(codes, firsts[marked])
-        self.lengths[written] -= marked
+        self.initial = np.full(len(words), INSIDE) if initial is None else initial
         self.ends = np.cumsum(self.lengths)
         self.starts = self.ends - self.lengths
         there = np.zeros(int(codes.max(initial=0)) + 1, bool)

@@ -8,9 +8,10 @@ Python strings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from itertools import chain, count
+from typing import Any
 
 import numpy as np
 
@@ -22,19 +23,19 @@ from tagger.rows import adds_up
 COLLIDING = 8  # strings of a file with one hash: chance makes hardly two, an enemy could make a search endless
 
 
-class Vocabulary(dict[str, int]):
-    """A dictionary in which every string asked for gets the next free number."""
+class Vocabulary(dict[Any, int]):
+    """A dictionary that gives each new key, a string or whatever stands for a word, the next free number."""
 
-    def __missing__(self, string: str) -> int:
-        self[string] = number = len(self)
+    def __missing__(self, key: Hashable) -> int:
+        self[key] = number = len(self)
         return number
 
     @classmethod
-    def of(cls, strings: Iterable[str]) -> Vocabulary:
-        return cls(zip(strings, count(), strict=False))
+    def of(cls, keys: Iterable[Hashable]) -> Vocabulary:
+        return cls(zip(keys, count(), strict=False))
 
 
-def numbers(sentences: Sequence[Sequence[str]], words: Vocabulary) -> np.ndarray:
+def numbers(sentences: Sequence[Sequence[Hashable]], words: Vocabulary) -> np.ndarray:
     """(N,) the number of each word of these sentences; words that are new get the next ones."""
     tokens = sum(map(len, sentences))
     return np.fromiter(map(words.__getitem__, chain.from_iterable(sentences)), np.int64, tokens)

@@ -6,7 +6,7 @@ then only knows the ids of the words around it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,7 +31,7 @@ class Windows:
         return ByteStrings.of(self.words)
 
     @classmethod
-    def of(cls, sentences: Sequence[Sequence[str]], margin: int) -> Windows:
+    def of(cls, sentences: Sequence[Sequence[Hashable]], margin: int) -> Windows:
         """With the marks V before a sentence and V + 1 after it."""
         words = Vocabulary()
         tokens = numbers(sentences, words)

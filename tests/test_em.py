@@ -6,7 +6,9 @@ import pytest
 from tagger import HMMTagger, Sentence, load_model, save_model
 from tagger.em import Expected, Teacher, Text, observe
 from tagger.errors import TrainingError
+from tagger.letters import Letters
 from tagger.partial import read_choices
+from tagger.wordmodel import Entries, FirstWord, confine, plain, spelled
 
 TEXT = [
     ("the dog barks .", "D N V ."),
@@ -132,13 +134,41 @@ def test_untagged_text_teaches_words_and_leaves_the_rest(tmp_path):
     np.testing.assert_array_equal(again.word_scores(["zig", "new"]), model.word_scores(["zig", "new"]))
 
 
+def test_words_of_untagged_text_and_first_words_are_kept_apart(tmp_path):
+    """Also where a word begins with what once marked first words."""
+    raw = ["Zig barks .", "the Zig barks .", "\nZig barks .", "a \nZig"]
+    model, _ = climb(unlabeled=[line.split(" ") for line in raw])
+    forms = ["Zig", FirstWord("Zig"), "\nZig", "\n\nZig"]
+    scores = model.word_scores(forms)
+    assert len({row.tobytes() for row in scores}) == 4
+    save_model(model, tmp_path / "model.npz")
+    np.testing.assert_array_equal(load_model(tmp_path / "model.npz").word_scores(forms), scores)
+
+
+def test_a_file_of_an_earlier_version_with_marked_first_words_is_read(tmp_path):
+    model, _ = climb(unlabeled=[line.split() for line in [*RAW, "Zig barks .", "The zig"]])
+    K, raw = len(model.classes_), model.words_.raw
+    assert set(raw.first.words.strings()) >= {"Zig", "Sleeping"}
+    words, first = spelled(raw.forms())
+    marked = ["\r" * is_first + word for word, is_first in zip(words, first.tolist(), strict=True)]
+    earlier = Entries.nonzero(marked, raw.dense(words, first, K))
+    save_model(model, tmp_path / "new.npz")
+    arrays = {name: array for name, array in np.load(tmp_path / "new.npz").items() if not name.startswith("raw.first")}
+    np.savez(tmp_path / "old.npz", **(arrays | earlier.arrays("raw")))
+    old, new = (load_model(tmp_path / name) for name in ("old.npz", "new.npz"))
+    assert set(old.words_.raw.forms()) == set(raw.forms())
+    text = [["Zig", "barks"], ["the", "Zig"], ["Sleeping", "zigs"]]
+    for a, b in zip(old.predict_marginals(text), new.predict_marginals(text), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_a_lexicon_confines_words_and_is_stored(tmp_path):
     lexicon = {"zig": ["V"], "dog": ["V"], "sleep": ("N", "V"), "green": ["J"]}
     model = HMMTagger().fit(sentences(TEXT), lexicon=lexicon)
     save_model(model, tmp_path / "model.npz")
     for tagger in (model, load_model(tmp_path / "model.npz")):
         assert tagger.predict([["the", "zig"], ["Green", "dogs"]]) == [["D", "V"], ["J", "N"]]
-        possible = np.isfinite(tagger.word_scores(["zig", "dog", "sleep", "other", "\nGreen"]))
+        possible = np.isfinite(tagger.word_scores(["zig", "dog", "sleep", "other", FirstWord("Green")]))
         names = [[name for name, may in zip(tagger.classes_, row, strict=True) if may] for row in possible]
         assert names == [["V"], ["N", "V"], ["N", "V"], tagger.classes_, ["J"]]  # dog was seen as N
     assert not model.lexicon_.known(["zig"])[0]
@@ -150,12 +180,10 @@ def test_a_lexicon_confines_words_and_is_stored(tmp_path):
 
 @pytest.mark.parametrize("lexicon", [{}, {"xyzzy": ["N", "V"], "dog": ["J"], "A": ["D"]}])
 def test_guesses_sum_to_one_with_and_without_a_lexicon(lexicon):
-    from tagger.wordmodel import confine, plain
-
     model = HMMTagger().fit(sentences(TEXT), lexicon=lexicon)
-    words = ["dog", "xyzzy", "A", "3", "日本", "\nXyzzy"]
-    guess = model.words_.guesser(words)
-    confine(guess, model.words_.allowed.dense(plain(words, model.words_.allowed.words), len(model.classes_)))
+    words, first = spelled(["dog", "xyzzy", "A", "3", "日本", FirstWord("Xyzzy")])
+    guess = model.words_.guesser(Letters(words, 2 * first))
+    confine(guess, model.words_.allowed.dense(plain(words, first, model.words_.allowed.words), len(model.classes_)))
     np.testing.assert_allclose(guess.sum(axis=1), 1.0, atol=1e-12)
     assert (guess[1] > 0).sum() == (2 if lexicon else len(model.classes_))
     assert (guess[5] > 0).sum() == (guess[1] > 0).sum()

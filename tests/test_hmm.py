@@ -15,6 +15,7 @@ from tagger.letters import Letters
 from tagger.pooling import narrowed, pool_weights, pooled
 from tagger.rows import Rows
 from tagger.transitions import Steps, Transitions, votes
+from tagger.wordmodel import FirstWord, initial
 
 TEXT = [("the dog barks", "D N V"), ("a dog", "D N"), ("dogs bark", "N V"), ("The 3 cats sleep", "D C N V")]
 
@@ -32,8 +33,9 @@ def test_start_and_every_row_of_transitions_with_its_end_sum_to_one():
 
 def test_guesses_sum_to_one_for_any_word():
     model = fitted()
-    words = ["dog", "xyzzy", "A", "3", "", "日本", "a" * 50, "-", "\nDog"]
-    np.testing.assert_allclose(model.words_.guesser(words).sum(axis=1), 1.0, atol=1e-12)
+    words = ["dog", "xyzzy", "A", "3", "", "日本", "a" * 50, "-", "Dog", "\nDog"]
+    letters = Letters(words, np.array([0] * 8 + [2, 0]))
+    np.testing.assert_allclose(model.words_.guesser(letters).sum(axis=1), 1.0, atol=1e-12)
 
 
 def test_transitions_are_counted_within_sentences_only():
@@ -121,12 +123,18 @@ def test_a_capital_at_the_start_of_a_sentence_means_what_it_meant_in_training():
     model = fitted(names + firsts + inside)
     assert model.predict([["Green", "ideas", "sleep"]]) == [["J", "N", "V"]]
     assert model.predict([["we", "met", "Hugo", "today"]])[0][2] == "E"
-    assert model.marked([["Green", "Green"], ["Anna"], ["Zoe"], [], ["USA"]]) == [
-        ["\nGreen", "Green"],
+    assert model.forms([["Green", "Green"], ["Anna"], ["Zoe"], [], ["USA"]]) == [
+        [FirstWord("Green"), "Green"],
         ["Anna"],
-        ["\rZoe"],
+        [FirstWord("Zoe")],
         [],
         ["USA"],
+    ]
+    assert initial(model.lexicon_, ["Green", "Zoe", "USA", "Zoe"], np.array([True, True, True, False])).tolist() == [
+        1,
+        2,
+        0,
+        0,
     ]
 
 
@@ -207,7 +215,7 @@ def test_what_is_estimated_leaves_each_token_out():
     going = [(1, onward[v, x, w] - 1, leaving[v, x] - 1, chances[u, v, w]) for u, x, v, w in tokens if x in frequent]
     assert model.neighbours_.kappas[1] == pytest.approx(likeliest(going))
     rare = [x for x in leaving if x[1] not in frequent]
-    guess = {x: model.words_.guesser([x], own)[0] for x, own in owns(rare, leaving, model.classes_).items()}
+    guess = {x: model.words_.guesser(Letters([x]), own)[0] for x, own in owns(rare, leaving, model.classes_).items()}
     total = Counter(x for _, x, *_ in tokens)
     terms = [(leaving[v, x], leaving[v, x] - 1, total[x] - 1, guess[x][number[v]]) for v, x in rare]
     assert model.words_.strength == pytest.approx(likeliest(terms))
@@ -229,9 +237,9 @@ def test_rare_words_are_guessed_from_all_others_entry_by_entry():
     words, tags = ["sings", "walks", "walked", "talked", "talks"], [[1, 2], [1], [0], [0], [1, 2]]
     rows = Rows(np.array([len(own) for own in tags]), np.array([tag for own in tags for tag in own]))
     counts = np.array([1.0, 2.0, 1.0, 1.0, 1.0, 2.0, 1.0])
-    learned, judged, guess = Guesser.learn(words, np.ones(5, bool), rows, counts, 3, 2)
+    learned, judged, guess = Guesser.learn(Letters(words), np.ones(5, bool), rows, counts, 3, 2)
     own = np.array([[0, 1 / 3, 2 / 3], [0, 1, 0], [1, 0, 0], [1, 0, 0], [0, 2 / 3, 1 / 3]])
-    alone = learned(words, own)
+    alone = learned(Letters(words), own)
     assert guess.tolist() == pytest.approx([alone[i, tag] for i in judged.tolist() for tag in tags[i]])
 
 
@@ -337,14 +345,14 @@ def test_the_weights_are_judged_by_the_rarest_words():
         words, tags = [*once, *twice], [0, 1] * 6 + [1, 0] * 6
         counts = np.array([1.0] * 12 + [often] * 12)
         rows = Rows(np.ones(24, np.int64), np.array(tags))
-        return Guesser.learn(words, np.ones(24, bool), rows, counts, 2, 3)[0].weights
+        return Guesser.learn(Letters(words), np.ones(24, bool), rows, counts, 2, 3)[0].weights
 
     assert not np.allclose(learned(2.0), learned(1.0))
 
 
-def pieces(word):
+def pieces(word, initial=0):
     """Everything the witnesses see of a word."""
-    letters = Letters([word])
+    letters = Letters([word], np.array([initial]))
     found = [*letters.endings(3), *letters.beginnings(2), letters.whole(), letters.numbered()]
     return [int(key[0]) for key in found], int(letters.shape()[0]), int(letters.case()[0])
 
@@ -357,19 +365,30 @@ def test_letters_tell_alike_what_is_alike():
     assert pieces("Mid-1990s")[1] == pieces("Post-20s")[1] and pieces("Mid-1990s")[1] != pieces("Mid1990s")[1]
     assert pieces("1990s")[0][-1] == pieces("20s")[0][-1] != pieces("20th")[0][-1]
     assert pieces("en")[0][2] == 0 and pieces("en")[0][-1] == 0  # no third letter, no number
-    assert pieces("\nOxen")[0] == ox_endings and len({ox_case, pieces("\nOxen")[2], pieces("\rOxen")[2]}) == 3
+    assert pieces("Oxen", 1)[0] == ox_endings and len({ox_case, pieces("Oxen", 1)[2], pieces("Oxen", 2)[2]}) == 3
     assert pieces("abc")[0][-2] != pieces("acb")[0][-2]
     assert pieces("")[1] == 0
 
 
 def test_many_words_at_once_are_the_same_as_one_by_one():
-    words = ["", "hen", "hen", "12", "3", "Oxen", "3rd", "日本", "a" * 50, "-", "", "U.S.", "\nThe", "É-1"]
-    letters = Letters(words)
+    words = ["", "hen", "hen", "12", "3", "Oxen", "3rd", "日本", "a" * 50, "-", "", "U.S.", "The", "É-1"]
+    initial = np.array([2 * (word == "The") for word in words])
+    letters = Letters(words, initial)
     for i, word in enumerate(words):
-        endings, shape, case = pieces(word)
+        endings, shape, case = pieces(word, initial[i])
         many = [*letters.endings(3), *letters.beginnings(2), letters.whole(), letters.numbered()]
         assert [int(key[i]) for key in many] == endings
         assert (int(letters.shape()[i]), int(letters.case()[i])) == (shape, case)
+
+
+@pytest.mark.parametrize("mark", ["\n", "\r"])
+def test_no_letter_of_a_word_makes_it_a_first_word(mark):
+    """A line feed or carriage return is a letter as any other mark that was never seen."""
+    model = fitted()
+    words = [f"{letter}Dog" for letter in (mark, "\x0b")]
+    np.testing.assert_array_equal(*model.word_scores(words))
+    np.testing.assert_array_equal(*model.predict_marginals([["the", word, "barks"] for word in words]))
+    assert Letters([words[0]]).length() == Letters(["xDog"]).length()
 
 
 def test_interpolation_by_hand():
