@@ -27,6 +27,7 @@ from typing import Any
 from tagger.disguise import disguise
 from tagger.errors import CorpusError, FileError, several
 
+LOOK_AHEAD = 1000  # lines that may be looked at to see what a corpus is
 BLOCK = 1 << 20  # bytes asked for at once; a pipe or a terminal gives less
 COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)

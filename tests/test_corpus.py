@@ -177,6 +177,28 @@ def test_two_tokens_on_a_line_are_refused():
     assert refusal("a/A\n\nb/B c/C\n", "lines") == "stdin:3: expected one word/TAG on the line, got 2: 'b/B c/C'"
 
 
+TWENTY = "The/D\ndog/N\nbarks/V\n./.\n" * 20
+
+
+@pytest.mark.parametrize("text", [TWENTY + "\n", TWENTY + " \n" + TWENTY, "\n" + TWENTY, TWENTY * 20 + "\n" + TWENTY])
+def test_a_stray_blank_line_does_not_join_sentences(text):
+    assert {len(sentence) for sentence in read_text(text, "lines")} == {4}
+    assert len(read_text(text)) == text.count("./.")
+
+
+def test_a_blank_line_ends_a_sentence_that_has_no_mark():
+    found = read_text("Hello/U\n\n" + TWENTY, "lines")
+    assert [len(sentence) for sentence in found] == [1] + [4] * 20
+
+
+@pytest.mark.parametrize("words", ["a . b . c .", ". . . . . . . . . . . . . . . . . . . . .", "1 . 2 . 3 . 4 . 5"])
+def test_marks_inside_of_sentences_are_no_ends(words):
+    sentences = [Sentence(tuple(words.split()), tuple(words.split()))]
+    for corpus in (sentences, sentences + [Sentence(("x", "."), ("X", "."))] * 9):
+        text = "".join(FORMATS["lines"].write(sentence, "upos") for sentence in corpus)
+        assert read_text(text, "lines") == corpus
+
+
 def test_untagged_lines_of_words():
     assert read_text("a/b\nc\n\nd\n", "lines", tagged=False) == [Sentence(["a/b", "c"]), Sentence(["d"])]
 
@@ -406,6 +428,10 @@ def test_a_name_does_not_decide_the_format_of_a_corpus(file, name):
         ("[/-LRB- a/A ]/-RRB-\n", "slash"),
         ("1\u30002/CD\n./.\n", "lines"),
         ("\n\na/A\n", "lines"),
+        ("a/A\nb/B\n\nc/C\n", "lines"),
+        ("a/A\nb/B\n\n", "lines"),
+        ("Yes/UH\nNo/UH\nMaybe/RB\n", "slash"),
+        ("Yes/UH\n", "slash"),
         ("1/2\tCD\n", "tsv"),
         ("and/or\tCC\nnor\tN/A\n", "tsv"),
         ("#\tSYM\na\tA\n", "tsv"),
@@ -416,12 +442,16 @@ def test_a_name_does_not_decide_the_format_of_a_corpus(file, name):
     ],
 )
 def test_look_alikes_are_told_apart(text, format):
-    assert recognise(text.split("\n")) == format
+    assert recognise(text.removesuffix("\n").split("\n")) == format
+
+
+def test_sentences_of_one_word_stay_sentences(file):
+    assert pairs(read_corpus(file("Yes/UH\nNo/UH\n"))) == [[("Yes", "UH")], [("No", "UH")]]
 
 
 def test_lines_are_recognised_from_the_first_thousand_lines_only():
     assert LOOK_AHEAD == 1000
-    short = "a/A\n" * 999
+    short = "./.\n" + "a/A\n" * 998
     assert len(read_text(short + "b/B c/C\n")) == 1000
     assert refusal(short + "a/A\nb/B c/C\n", None).startswith("stdin:1001: expected one word/TAG")
 

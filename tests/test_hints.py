@@ -219,6 +219,26 @@ def test_a_corpus_without_blank_lines_is_named(say, command):
     assert f"warning: the corpus has one sentence only: {expected}" in say(command, "one.tsv")[1]
 
 
+@pytest.mark.parametrize("command", [["train-hmm"], ["eval", "-m", "model.npz"]])
+@pytest.mark.parametrize("name, text", [("long.tsv", "dog\tNN\n" * 250 + "\n"), ("long.txt", "dog/NN " * 200 + "\n")])
+def test_sentences_that_are_too_long_on_average_are_named(say, command, name, text):
+    Path(name).write_text(text * 3)
+    tokens, who = len(text.split("dog")) - 1, "the corpus" if command == ["train-hmm"] else name
+    warning = f"warning: the sentences of {who} have {tokens} tokens on average: expected a sentence per line"
+    assert warning in say(*command, name)[1]
+    assert "on average" not in say(*command, TEST)[1]
+
+
+def test_a_corpus_with_few_blank_lines_and_one_with_a_word_per_line_are_named(say):
+    Path("few.txt").write_text("dog/NN\nbarks/VBZ\n./.\n" * 20 + "\n")
+    assert "hint: final marks far outnumber blank lines, so both end sentences" in say("train-hmm", "few.txt")[1]
+    Path("words.txt").write_text("Yes/UH\nNo/UH\n")
+    err = say("train-hmm", "words.txt")[1]
+    assert "hint: every line has one word and is read as a sentence; --input-format lines" in err
+    assert "hint: every" not in say("train-hmm", "words.txt", "--input-format", "slash")[1]
+    assert "hint" not in say("train-hmm", TEST)[1]
+
+
 @pytest.mark.parametrize(
     "tokens", [[("word", "N"), ("a", "D")], [("the", "tag")], [("word", "tag"), ("other", "tag")], []]
 )

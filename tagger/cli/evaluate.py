@@ -11,7 +11,17 @@ from typing import Any
 
 import click
 
-from tagger.cli.manners import check_output, name_of, page_for, read_tagged, say, say_unmapped, tag_map_of, write_text
+from tagger.cli.manners import (
+    check_output,
+    length_warnings,
+    name_of,
+    page_for,
+    read_tagged,
+    say,
+    say_unmapped,
+    tag_map_of,
+    write_text,
+)
 from tagger.cli.options import (
     PATH,
     TEXT,
@@ -141,7 +151,7 @@ def warnings(gold: str, sentences: list[Sentence], seen: dict[str, int]) -> list
     found = [f"{count:,} {told} {path}" for path, count in seen.items() if count]
     if missing := open_tokens(sentences):
         found.append(f"the tag {ANY!r} of {several(missing, 'word')} in {gold}: no other counts as right there")
-    return [f"warning: {remark}" for remark in found]
+    return [*(f"warning: {remark}" for remark in found), *length_warnings(sentences, gold)]
 
 
 def strangers(gold: str, sentences: list[Sentence], theirs: dict[str, Iterable[str]]) -> list[str]:

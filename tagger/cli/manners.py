@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagger.corpus import LOOK_AHEAD, read_sentences, recognise
+from tagger.corpus import read_sentences, recognise
+from tagger.corpus.lines import first_words, marks_end_sentences
+from tagger.corpus.slash import tokens
 from tagger.corpus.tsv import columns
 from tagger.errors import CorpusError, FileError
 from tagger.escaping import encoded, visible
-from tagger.files import Lines, Skipped
+from tagger.files import LOOK_AHEAD, Lines, Skipped
 from tagger.sentence import Sentence
 from tagger.writing import STDOUT, check_writable, open_output
 
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from tagger.tagmap import TagMap
 
 SKIPPED = "tagger.skipped"
+LONG_ON_AVERAGE = 200  # tokens of sentences; those of newspapers have 20 to 30, those of laws 50
+A_SENTENCE = "expected a sentence per line, or a blank line after each"
 
 
 def say(message: str, quiet: bool) -> None:
@@ -92,13 +97,28 @@ def read_tagged(path: str, input_format: str | None, encoding: str, column: str,
 
 
 def recognised(lines: Lines, input_format: str | None, quiet: bool) -> str:
-    """The format of a tagged corpus, named or not, after a word on columns that nobody will read."""
+    """The format of a tagged corpus, named or not, after a hint on what may be meant otherwise."""
     head = lines.head(LOOK_AHEAD)
     format = input_format or recognise(head)
+    if format == "lines" and "" in first_words(head) and marks_end_sentences(head):
+        say("hint: final marks far outnumber blank lines, so both end sentences", quiet)
+    if not input_format and format == "slash" and len(head) > 1 and all(len(tokens(line)) == 1 for line in head):
+        so = "every line has one word and is read as a sentence"
+        say(f"hint: {so}; --input-format lines reads them as words of longer sentences", quiet)
     if format == "tsv" and (count := columns(head)) > 2:
         taken = "the 1st is taken for the word, the 2nd for the tag, the others are left out"
         say(f"hint: the lines have {count} columns; {taken}; `cut -f 1,3`, say, chooses others", quiet)
     return format
+
+
+def length_warnings(sentences: Sequence[Sentence], name: str) -> list[str]:
+    """Warn of a corpus whose sentences are too long on average: their ends have not been found."""
+    mean = sum(map(len, sentences)) / len(sentences)
+    return (
+        []
+        if mean < LONG_ON_AVERAGE
+        else [f"warning: the sentences of {name} have {mean:,.0f} tokens on average: {A_SENTENCE}"]
+    )
 
 
 def no_sentence(name: str, expected: str = "tagged sentences") -> CorpusError:

@@ -17,7 +17,7 @@ import click
 
 from tagger.checkpoint import Checkpoint
 from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.manners import check_output, read_tagged, say
+from tagger.cli.manners import A_SENTENCE, check_output, length_warnings, read_tagged, say
 from tagger.cli.options import MODEL, PATH, Decorated, given
 from tagger.corpus.tsv import header
 from tagger.course import INTERRUPTED, Progress
@@ -32,7 +32,6 @@ PULSE = 0.2  # seconds between two looks of the bar at an iteration
 
 LONG = 5000  # tokens of a sentence that is hardly one
 MANY = 20  # tags, if most of them occur once
-A_SENTENCE = "expected a sentence per line, or a blank line after each"
 
 
 def output_model_option(command: Decorated) -> Decorated:
@@ -189,6 +188,8 @@ def read_to_learn(
 
 def say_doubts(sentences: Sequence[Sentence], quiet: bool, partial: bool | None) -> None:
     longest = max(map(len, sentences))
+    for warning in length_warnings(sentences, "the corpus"):
+        say(warning, quiet)
     if longest > LONG:
         say(f"warning: a sentence of the corpus has {longest:,} tokens: {A_SENTENCE}", quiet)
     if len(sentences) == 1:

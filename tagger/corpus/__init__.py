@@ -18,7 +18,7 @@ from typing import Any
 from tagger.corpus import conllu, jsonl, lines, pku, slash, tsv
 from tagger.errors import CorpusError
 from tagger.escaping import quote
-from tagger.files import COMPRESSED, Lines, Skipped
+from tagger.files import COMPRESSED, LOOK_AHEAD, Lines, Skipped
 from tagger.sentence import Sentence
 from tagger.writing import open_output
 
@@ -33,7 +33,6 @@ FORMATS: dict[str, ModuleType] = {
 BY_LINE = (slash, pku, jsonl)  # a sentence per line; in the others a blank line ends one
 SUFFIXES = {".conllu": "conllu", ".jsonl": "jsonl", ".tsv": "tsv"}  # formats that a file's name gives away
 JSON = re.compile(r"[ \t]*\{[ \t]*[\"}]")
-LOOK_AHEAD = 1000  # lines looked at to recognise a corpus
 
 
 def read_corpus(
@@ -136,7 +135,8 @@ def recognise(head: list[str]) -> str:
     found = [slash.tokens(line) for line in filled]
     if pku.ID.fullmatch(found[0][0]) or any(pku.GROUP.search(line) for line in filled):
         return "pku"
-    return "lines" if all(len(line) == 1 for line in found) else "slash"
+    # One token on every line: words of sentences, if something ends those, else sentences of one word.
+    return "lines" if all(len(line) == 1 for line in found) and lines.shows_ends(head) else "slash"
 
 
 def format_of(path: str, otherwise: str = "slash") -> str:

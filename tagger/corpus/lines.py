@@ -1,28 +1,30 @@
 """`lines`: one `word/TAG` per line, a blank line after each sentence.
 
-Some corpora of this kind have no blank lines at all; there a token that is a sentence-final mark ends the sentence.
+Some corpora of this kind have no blank lines, or a few by accident. In those a token that is a sentence-final mark
+ends the sentence, too: the first lines decide, by more than MARKS_PER_BLANK such marks for each blank line. Untagged
+words may come from a person who types them, so there no line is waited for, and blank lines alone decide if there are
+any.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from tagger.corpus.cells import ending
 from tagger.corpus.slash import SEPARATORS, split_if_tagged, split_token, tokens, written_tokens
 from tagger.escaping import quote
-from tagger.files import Lines
-from tagger.sentence import Sentence
+from tagger.files import LOOK_AHEAD, Lines
+from tagger.sentence import NO_TAG, Sentence
 
 FINAL_MARKS = frozenset(".!?。！？")
+MARKS_PER_BLANK = 3
+AT_LEAST = 10  # marks more than that: one sentence may have several
 
 
 def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
-    words: list[str] = []
-    tags: list[str] = []
-
-    def sentence(begin: int, end: int) -> Sentence:
-        return Sentence(words[begin:end], None if tagged is False else tags[begin:end])
-
+    by_marks = bool(tagged) and marks_end_sentences(lines.head(LOOK_AHEAD))
+    pairs: list[tuple[str, str]] = []  # since the last blank line
     any_blank = False
     for line in lines:
         found = tokens(line)
@@ -30,22 +32,44 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
             expected = "word/TAG" if tagged else "word"
             raise lines.error(f"expected one {expected} on the line, got {len(found)}: {quote(line)}")
         if found:
-            word, tag = split_token(found[0], lines) if tagged else split_if_tagged(found[0])
-            word = found[0] if tagged is False else word
-            words.append(word)
-            tags.append(tag)
-        elif words:
+            pairs.append(split(found[0], lines, tagged))
+        elif pairs:
             any_blank = True
-            yield sentence(0, len(words))
-            words, tags = [], []
-    begin = 0
-    if not any_blank:
-        for end, word in enumerate(words, 1):
-            if word in FINAL_MARKS:
-                yield sentence(begin, end)
-                begin = end
-    if begin < len(words):
-        yield sentence(begin, len(words))
+            yield from sentences(pairs, by_marks, tagged)
+            pairs = []
+    yield from sentences(pairs, by_marks or not any_blank, tagged)
+
+
+def split(token: str, lines: Lines, tagged: bool | None) -> tuple[str, str]:
+    if tagged is False:
+        return token, NO_TAG
+    return split_token(token, lines) if tagged else split_if_tagged(token)
+
+
+def sentences(pairs: Sequence[tuple[str, str]], by_marks: bool, tagged: bool | None) -> Iterator[Sentence]:
+    """Cut words and tags between two blank lines into sentences."""
+    ends = [i for i, (word, _) in enumerate(pairs, 1) if word in FINAL_MARKS] if by_marks else []
+    for begin, end in pairwise(sorted({0, *ends, len(pairs)})):
+        words, tags = zip(*pairs[begin:end], strict=True)
+        yield Sentence(words, None if tagged is False else tags)
+
+
+def shows_ends(head: Sequence[str]) -> bool:
+    """Whether the first lines, with one token each, show where sentences end: a blank line or a final mark."""
+    return not FINAL_MARKS.isdisjoint(first_words(head)) or "" in first_words(head)
+
+
+def marks_end_sentences(head: Sequence[str]) -> bool:
+    """Whether final marks far outnumber the blank lines among the first lines; several marks in a row count once."""
+    words = first_words(head)
+    marks = sum(word in FINAL_MARKS and after not in FINAL_MARKS for word, after in pairwise([*words, ""]))
+    blanks = sum(bool(word) and not after for word, after in pairwise([*words, "end"]))
+    return marks > MARKS_PER_BLANK * blanks + AT_LEAST
+
+
+def first_words(lines: Sequence[str]) -> list[str]:
+    """The word of each line; an empty one if the line is blank."""
+    return [split_if_tagged(line.strip(" \t"))[0] for line in lines]
 
 
 def write(sentence: Sentence, column: str) -> str:
