@@ -9,6 +9,7 @@ from dataclasses import asdict
 import click
 
 from tagger.check import Corpus, Doubt, Place, common, contradicted, disputed, only_once, survey, unusual
+from tagger.cli.command import Command
 from tagger.cli.manners import check_output, name_of, read_tagged, write_text
 from tagger.cli.options import PATH, corpus_options, examples, jobs_option, output_option, quiet_option
 from tagger.cli.training import read_to_learn
@@ -24,6 +25,7 @@ AT_ONCE = 5  # sentences named that have the same words
 
 @click.command(
     "check",
+    cls=Command,
     short_help="Tell what is in a corpus, and which tags look wrong.",
     epilog=examples("tagger check corpus.txt", "tagger check train.txt --against test.txt --json"),
 )

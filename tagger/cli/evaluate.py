@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from tagger.cli.command import Command
 from tagger.cli.manners import check_output, name_of, page_for, read_tagged, say, say_unmapped, tag_map_of, write_text
 from tagger.cli.options import (
     PATH,
@@ -42,6 +43,7 @@ Tags = list[list[str]]
 
 @click.command(
     "eval",
+    cls=Command,
     short_help="Judge a model, or tags from anywhere, by a corpus.",
     epilog=examples(
         "tagger eval gold.txt",

@@ -9,6 +9,7 @@ import click
 
 from tagger.checkpoint import Checkpoint
 from tagger.classes import WordClasses
+from tagger.cli.command import Command
 from tagger.cli.manners import read_tagged, say
 from tagger.cli.options import (
     PATH,
@@ -38,6 +39,7 @@ from tagger.store import load_classes, load_model
 
 @click.command(
     "train-crf",
+    cls=Command,
     epilog=examples(
         "tagger train-crf corpus.txt",
         "tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz",

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from tagger.cli.command import Command
 from tagger.cli.hints import Hint, untagged
 from tagger.cli.manners import say, skipped
 from tagger.cli.options import PATH, corpus_options, examples, max_memory_option, quiet_option
@@ -23,6 +24,7 @@ from tagger.store import save_model
 
 @click.command(
     "train-hmm",
+    cls=Command,
     epilog=examples(
         "tagger train-hmm corpus.txt",
         "tagger train-hmm people-daily.txt --encoding gbk -o chinese.npz",
