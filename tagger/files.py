@@ -136,8 +136,8 @@ class Lines:
         self._ahead.extend(islice(self._source, max(0, count - len(self._ahead))))
         return [line.removesuffix("\r") for line in islice(self._ahead, count)]
 
-    def error(self, message: str) -> CorpusError:
-        return CorpusError(f"{self.name}:{self.number}: {message}")
+    def error(self, message: str, kind: type[CorpusError] = CorpusError) -> CorpusError:
+        return kind(f"{self.name}:{self.number}: {message}")
 
     def _undecodable(self, escaped: str, column: int) -> CorpusError:
         byte = ord(escaped) - 0xDC00

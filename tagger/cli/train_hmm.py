@@ -57,7 +57,11 @@ from tagger.store import save_model
     help="Letters at a word's end that are looked at.",
 )
 @click.option("--lexicon", metavar="FILE", type=PATH, help="Tags that words may have: lines of word, tab, tags.")
-@click.option("--partial", is_flag=True, help="word/? may have any tag, word/NN|VB one of two.")
+@click.option(
+    "--partial",
+    is_flag=True,
+    help="word/? and words without a tag (_ in CoNLL-U) may have any tag, word/NN|VB one of two.",
+)
 @click.option("--unlabeled", metavar="FILE", type=PATH, multiple=True, help="Untagged text to learn words from.")
 @click.option(
     "--em-iterations",

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tagger.corpus.cells import checked
-from tagger.errors import CorpusError, quote
+from tagger.errors import CorpusError, MissingTagError, quote
 from tagger.files import Lines
 from tagger.sentence import NO_TAG, Sentence
 
@@ -50,7 +50,8 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
                     tags.append(NO_TAG)
                     continue
                 other = "xpos" if column == "upos" else "upos"
-                raise lines.error(f"expected a tag in column {column}, got {quote(tag)}; try --column {other}")
+                fault = f"expected a tag in column {column}, got {quote(tag)}; try --column {other}"
+                raise lines.error(fault, MissingTagError)
             tags.append(tag)
     if words or (layout and not tagged):
         yield Sentence(words, None if tagged is False else tags, ("conllu", *layout))
