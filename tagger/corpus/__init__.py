@@ -30,6 +30,7 @@ FORMATS: dict[str, ModuleType] = {
     "jsonl": jsonl,
 }
 BY_LINE = (slash, pku, jsonl)  # a sentence per line; in the others a blank line ends one
+BY_WORD = ("lines", "tsv", "conllu")  # a word per line
 SUFFIXES = {".conllu": "conllu", ".jsonl": "jsonl", ".tsv": "tsv"}  # formats that a file's name gives away
 JSON = re.compile(r"[ \t]*\{[ \t]*[\"}]")
 LOOK_AHEAD = 1000  # lines looked at to recognise a corpus
@@ -136,6 +137,15 @@ def recognise(head: list[str]) -> str:
     if pku.ID.fullmatch(found[0][0]) or any(pku.GROUP.search(line) for line in filled):
         return "pku"
     return "lines" if all(len(line) == 1 for line in found) else "slash"
+
+
+def line_of(sentence: Sentence, token: int) -> int | None:
+    """The line of the file on which a word stands; None for a sentence that comes from no file."""
+    format, *own = sentence.layout or ("slash",)
+    if sentence.line is None or format not in BY_WORD:
+        return sentence.line
+    rows = [i for i, line in enumerate(own) if conllu.row(line) is not None] if format == "conllu" else None
+    return sentence.line + (rows[token] if rows else token)
 
 
 def format_of(path: str, otherwise: str = "slash") -> str:

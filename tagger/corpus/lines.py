@@ -13,6 +13,7 @@ from tagger.errors import quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
 
+LAYOUT = ("lines",)
 FINAL_MARKS = frozenset(".!?。！？")
 
 
@@ -20,8 +21,8 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
     words: list[str] = []
     tags: list[str] = []
 
-    def sentence(begin: int, end: int) -> Sentence:
-        return Sentence(words[begin:end], None if tagged is False else tags[begin:end])
+    def sentence(begin: int, end: int, first: int) -> Sentence:
+        return Sentence(words[begin:end], None if tagged is False else tags[begin:end], LAYOUT, line=first + begin)
 
     any_blank = False
     for line in lines:
@@ -36,16 +37,16 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
             tags.append(tag)
         elif words:
             any_blank = True
-            yield sentence(0, len(words))
+            yield sentence(0, len(words), lines.number - len(words))
             words, tags = [], []
-    begin = 0
+    begin, first = 0, lines.number - len(words) + 1
     if not any_blank:
         for end, word in enumerate(words, 1):
             if word in FINAL_MARKS:
-                yield sentence(begin, end)
+                yield sentence(begin, end, first)
                 begin = end
     if begin < len(words):
-        yield sentence(begin, len(words))
+        yield sentence(begin, len(words), first)
 
 
 def write(sentence: Sentence, column: str) -> str:
