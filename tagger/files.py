@@ -90,6 +90,11 @@ class Lines:
         """Nothing more will be asked for."""
         self._source.close()
 
+    def check(self) -> None:
+        """Refuse what is no text, before anything is done with it: a look at the first bytes of a file."""
+        with contextlib.closing(self._texts()) as texts:
+            next(texts, None)
+
     def texts(self) -> Iterator[str]:
         """The same input as it arrives, line ends included: for a reader to whom a line means little."""
         self.number, column = 1, 0  # of the character that comes next
@@ -160,7 +165,7 @@ class Lines:
         if line := "".join(pieces):
             yield line
 
-    def _texts(self) -> Iterator[str]:
+    def _texts(self) -> Generator[str, None, None]:
         try:
             with open_input(self.path) as stream:
                 self._live, self._stream = is_live(stream), stream
