@@ -25,7 +25,7 @@ class Place:
     """Where a word has a tag."""
 
     sentence: int  # from 0
-    token: int
+    token: int  # from 0
     word: str
     tag: str
 

@@ -16,6 +16,10 @@ class CorpusError(TaggerError):
     """A line of a corpus does not follow its format."""
 
 
+class MissingTagError(CorpusError):
+    """A token of a corpus that should be tagged has no tag."""
+
+
 class TemplateError(TaggerError):
     """A line of a feature template cannot be understood."""
 

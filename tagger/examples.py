@@ -46,15 +46,14 @@ def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> l
 def written_tags(sentences: Sequence[Sentence]) -> tuple[list[str], set[str]]:
     """All tags, token after token, and the distinct ones."""
     written = list(chain.from_iterable(map(TAGS, sentences)))
-    distinct = set(written)
-    if NO_TAG in distinct:
-        raise TrainingError("a token has an empty tag")
-    return written, distinct
+    return written, set(written)
 
 
 def tag_numbers(sentences: Sequence[Sentence]) -> tuple[list[str], np.ndarray]:
     """The tag set, and all tags as numbers (N,)."""
     written, distinct = written_tags(sentences)
+    if NO_TAG in distinct:
+        raise TrainingError("a token has an empty tag")
     names = sorted(distinct)
     numbers = {name: k for k, name in enumerate(names)}
     return names, np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))

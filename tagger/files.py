@@ -91,6 +91,11 @@ class Lines:
         """Nothing more will be asked for."""
         self._source.close()
 
+    def check(self) -> None:
+        """Refuse what is no text, before anything is done with it: a look at the first bytes of a file."""
+        with contextlib.closing(self._texts()) as texts:
+            next(texts, None)
+
     def texts(self) -> Iterator[str]:
         """The same input as it arrives, line ends included: for a reader to whom a line means little."""
         self.number, column = 1, 0  # of the character that comes next
@@ -137,8 +142,8 @@ class Lines:
         self._ahead.extend(islice(self._source, max(0, count - len(self._ahead))))
         return [line.removesuffix("\r") for line in islice(self._ahead, count)]
 
-    def error(self, message: str) -> CorpusError:
-        return CorpusError(f"{self.name}:{self.number}: {message}")
+    def error(self, message: str, kind: type[CorpusError] = CorpusError) -> CorpusError:
+        return kind(f"{self.name}:{self.number}: {message}")
 
     def _undecodable(self, escaped: str, column: int) -> CorpusError:
         byte = ord(escaped) - 0xDC00
@@ -161,7 +166,7 @@ class Lines:
         if line := "".join(pieces):
             yield line
 
-    def _texts(self) -> Iterator[str]:
+    def _texts(self) -> Generator[str, None, None]:
         try:
             with open_input(self.path) as stream:
                 self._live, self._stream = is_live(stream), stream

@@ -1,4 +1,4 @@
-"""Partly tagged text: `word/?` may have any tag, `word/NN|VB` one of two.
+"""Partly tagged text: `word/?` and a word without a tag may have any tag, `word/NN|VB` one of two.
 
 Real tag sets contain `|` too. So `NN|VB` is a choice only if both `NN` and `VB` stand alone somewhere in the corpus;
 otherwise it is a tag like any other. What a choice leaves open is summed over in training.
@@ -13,7 +13,7 @@ import numpy as np
 
 from tagger.errors import TrainingError
 from tagger.examples import written_tags
-from tagger.sentence import ANY, Sentence
+from tagger.sentence import ANY, NO_TAG, Sentence
 
 OPEN = -1  # in the place of a tag's number
 
@@ -41,7 +41,7 @@ class Choices:
 def read_choices(sentences: Sequence[Sentence]) -> tuple[list[str], np.ndarray, Choices]:
     """The tag set, all tags as numbers (N,) with OPEN where a choice is left, and the choices."""
     written, distinct = written_tags(sentences)
-    distinct -= {ANY}
+    distinct -= {ANY, NO_TAG}
     split = {tag: tag.split("|") for tag in distinct if "|" in tag}
     choices = {tag: parts for tag, parts in split.items() if all(part in distinct for part in parts)}
     names = sorted(distinct - choices.keys())

@@ -41,35 +41,36 @@ class RawText:
 
     def __iter__(self) -> Iterator[Sentence]:
         held: Sentence | None = None
-        for sentence in self._sentences():
+        for sentence in cut_sentences(self.source.texts(), self.language, self.by_line):
             if held:
                 self._last = sentence is None
                 yield held
             held = sentence
 
-    def _sentences(self) -> Iterator[Sentence | None]:
-        """Sentences, and None whenever more text is needed."""
-        ends, cut = self.language.ends, self.language.words
-        words: list[str] = []
-        places: list[tuple[int, int]] = []
-        for line_ends, piece, at in pieces(self.source.texts(), self.language.PIECE):
-            if words and (
-                (line_ends and (line_ends > 1 or self.by_line or ends(words, None)))
-                or (piece and not words[-1].isalpha() and ends(words, piece))
-                or len(words) >= LONGEST
-            ):
-                yield Sentence(words, offsets=places)
-                words, places = [], []
-            if not piece:
-                yield None
-            for word in cut(piece):
-                end = at + len(word)
-                words.append(word)
-                places.append((at, end))
-                at = end
-        if words:
+
+def cut_sentences(texts: Iterable[str], language: ModuleType, by_line: bool = False) -> Iterator[Sentence | None]:
+    """The sentences of a text that arrives in parts, and None whenever more text is needed."""
+    ends, cut = language.ends, language.words
+    words: list[str] = []
+    places: list[tuple[int, int]] = []
+    for line_ends, piece, at in pieces(texts, language.PIECE):
+        if words and (
+            (line_ends and (line_ends > 1 or by_line or ends(words, None)))
+            or (piece and not words[-1].isalpha() and ends(words, piece))
+            or len(words) >= LONGEST
+        ):
             yield Sentence(words, offsets=places)
-        yield None
+            words, places = [], []
+        if not piece:
+            yield None
+        for word in cut(piece):
+            end = at + len(word)
+            words.append(word)
+            places.append((at, end))
+            at = end
+    if words:
+        yield Sentence(words, offsets=places)
+    yield None
 
 
 def pieces(texts: Iterable[str], piece: re.Pattern[str]) -> Iterator[tuple[int, str, int]]:

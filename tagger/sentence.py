@@ -19,7 +19,8 @@ class Sentence:
     `layout` belongs to the format the sentence was read from, whose name it begins with: the lines it needs to write
     the sentence back with everything that is neither word nor tag (CoNLL-U's other columns, say). A tagger may add how
     probable each tag is, and the best taggings of the whole sentence with the probability of each. `offsets` are the
-    places of the words in a text they were cut from: the first character of each, and the one after its last.
+    places of the words in a text they were cut from: the first character of each, and the one after its last. `line` is
+    the line of the file where the sentence begins, from 1.
     """
 
     words: Sequence[str]
@@ -28,6 +29,7 @@ class Sentence:
     probabilities: Sequence[float] | None = field(default=None, compare=False, repr=False)
     nbest: Sequence[tuple[float, Sequence[str]]] | None = field(default=None, compare=False, repr=False)
     offsets: Sequence[tuple[int, int]] | None = field(default=None, compare=False, repr=False)
+    line: int | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(self.words))
@@ -45,7 +47,7 @@ class Sentence:
 
     def __reduce__(self) -> tuple[type[Sentence], tuple[object, ...]]:
         """Four times as fast as what a dataclass does by itself when it is sent to another process."""
-        return Sentence, (self.words, self.tags, self.layout, self.probabilities, self.nbest, self.offsets)
+        return Sentence, (self.words, self.tags, self.layout, self.probabilities, self.nbest, self.offsets, self.line)
 
     def with_tags(
         self,
@@ -53,7 +55,7 @@ class Sentence:
         probabilities: Sequence[float] = (),
         nbest: Sequence[tuple[float, Sequence[str]]] = (),
     ) -> Sentence:
-        return Sentence(self.words, tags, self.layout, probabilities, nbest, self.offsets)
+        return Sentence(self.words, tags, self.layout, probabilities, nbest, self.offsets, self.line)
 
     def lines_of(self, format: str) -> tuple[str, ...]:
         """The lines the sentence was read from, if they were of that format."""

@@ -79,12 +79,12 @@ def start(cwd, *args, **env):
     )
 
 
-def run(cwd, *args, text="", command=PROGRAM, **env):
+def run(cwd, *args, text="", command=PROGRAM, decode="utf-8", **env):
     given = text if isinstance(text, bytes) else text.encode()
     done = subprocess.run(
         [*command, *map(str, args)], cwd=cwd, env=environment(**env), input=given, capture_output=True, timeout=60
     )
-    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return Result(done.returncode, done.stdout.decode(decode), done.stderr.decode())
 
 
 @pytest.fixture(scope="session")
@@ -647,6 +647,7 @@ def test_wrong_usage_ends_with_2_and_speaks_on_stderr(tmp_path, args):
         (["train-crf", "a.txt", "b.txt"], "`cat a.txt b.txt | tagger train-crf -`, name a dev set with --dev"),
         (["train-hmm", "a.txt", "b.txt", "c.txt"], "`cat a.txt b.txt c.txt | tagger train-hmm -`"),
         (["split", "a.txt", "b.txt"], "CORPUS is one file; join several with `cat a.txt b.txt | tagger split -`"),
+        (["split", "a.txt", "b c.txt"], "join several with `cat a.txt 'b c.txt' | tagger split -`"),
         (["train-crf", "a.txt", "b.npz"], "Got unexpected extra argument (b.npz)"),
         (["convert", "a.txt", "b.txt", "c.txt"], "Got unexpected extra argument (c.txt)"),
         (["crossval", "a.txt", "b.txt"], "Got unexpected extra argument (b.txt)"),
@@ -734,6 +735,34 @@ def test_every_help_ends_with_examples(tmp_path, command):
     text, _, examples = result.out.rpartition("Examples:\n")
     assert text
     assert all(re.match(r" +(tagger|echo) ", line) for line in examples.strip("\n").split("\n")), examples
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_shown_in_any_encoding(tmp_path, command):
+    for encoding in ("cp1252", "cp437", "gbk"):  # with ascii click itself writes UTF-8, see below
+        result = run(tmp_path, command, "--help", PYTHONIOENCODING=encoding, PYTHONUTF8="0", decode=encoding)
+        assert (result.code, result.err) == (0, "") and "Examples:" in result.out
+
+
+def test_what_an_encoding_lacks_is_spelled_in_ascii(tmp_path):
+    out = run(tmp_path, "train-crf", "--help", PYTHONIOENCODING="cp1252", decode="cp1252").out
+    assert "||w||²" in out and "||w||1" in out and "?w" not in out
+
+
+@pytest.mark.parametrize(
+    "command", [["eval", "gold.txt"], ["inspect"], ["check", "gold.txt"], ["explain", "gold.txt"]], ids=" ".join
+)
+def test_tables_are_utf_8_in_any_encoding(home, command):
+    (home / "gold.txt").write_text("The/DT “/`` ‖/SYM 中/NN\n", "utf-8")
+    plain = run(home, *command, "-q")
+    for settings in ({"PYTHONIOENCODING": "cp1252"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}):
+        result = run(home, *command, "-q", **settings)
+        assert (result.code, result.err) == (0, "")
+        assert without_speed(result.out) == without_speed(plain.out) != ""
+
+
+def without_speed(table):
+    return re.sub(r"tokens/s +[\d,]+", "", table)
 
 
 def test_help_is_shown_by_h_and_on_a_terminal_that_knows_ascii_only(tmp_path):

@@ -97,7 +97,10 @@ def test_sentences_that_disagree_are_shown_and_obey_nobody(tmp_path):
     (tmp_path / "corpus.txt").write_text("\n".join(lines) + "\n")
     told = run(tmp_path, "check", "corpus.txt").stdout
     assert "same words and other tags: 3\n  the [dog] runs\n" in told
-    assert "NN in sentence 1, VB in sentence 2, NN in sentence 4; tokens that differ: 2\n" in told
+    assert (
+        "NN in sentence 1 (line 1), VB in sentence 2 (line 2), NN in sentence 4 (line 4); tokens that differ: 2\n"
+        in told
+    )
     assert "\x1b" not in told and "\\x1b[31mDT" in told
 
 
@@ -117,12 +120,53 @@ def test_an_option_that_training_does_not_know_is_wrong_usage(tmp_path):
 def test_tags_that_occur_once_are_shown_with_their_place(tmp_path):
     (tmp_path / "corpus.txt").write_text("ein/D Brief/N\nein/D Brief/M\nein/D Haus/N\nder/D Brief/X\n")
     told = run(tmp_path, "check", "corpus.txt").stdout
-    assert "\nTags that occur once: 2\n  M in sentence 2: ein [Brief]\n  X in sentence 4: der [Brief]\n\n" in told
+    places = ["  M in sentence 2 (line 2): ein [Brief]\n", "  X in sentence 4 (line 4): der [Brief]\n\n"]
+    assert "".join(["\nTags that occur once: 2\n", *places]) in told
     assert (
-        "occur once: 2\n  M in sentence 2: ein [Brief]\n\n" in run(tmp_path, "check", "corpus.txt", "--most", 1).stdout
+        "occur once: 2\n  M in sentence 2 (line 2): ein [Brief]\n\n"
+        in run(tmp_path, "check", "corpus.txt", "--most", 1).stdout
     )
     found = json.loads(run(tmp_path, "check", "corpus.txt", "--json").stdout)["only_once"]
-    assert found[0] == {"sentence": 1, "token": 1, "word": "Brief", "tag": "M"} and len(found) == 2
+    assert len(found) == 2
+    assert found[0] == {"sentence": 2, "line": 2, "sent_id": None, "token": 2, "word": "Brief", "tag": "M"}
+
+
+FORMS = {  # of three sentences whose fifth word, behind a blank line or two, has a tag that occurs once
+    "corpus.txt": ("a/D b/N\n\na/D b/N\nc/X a/D b/N\n", 4),
+    "corpus.tsv": ("\n\na\tD\nb\tN\n\na\tD\nb\tN\n\n\nc\tX\na\tD\nb\tN", 10),
+    "corpus.lines": ("a/D\nb/N\n\na/D\nb/N\n\nc/X\na/D\nb/N\n", 7),
+    "unbroken.lines": ("a/D\n./N\na/D\n./N\nc/X\na/D\n./N\n", 5),
+    "corpus.jsonl": (
+        '{"words": ["a", "b"], "tags": ["D", "N"]}\n' * 2 + '{"words": ["c", "a"], "tags": ["X", "D"]}\n',
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_line_of_a_doubtful_tag_is_named(tmp_path, name):
+    text, line = FORMS[name]
+    (tmp_path / name).write_text(text)
+    assert f"X in sentence 3 (line {line}): [c]" in run(tmp_path, "check", name).stdout
+    (found,) = json.loads(run(tmp_path, "check", name, "--json").stdout)["only_once"]
+    assert (found["sentence"], found["line"], found["token"], found["sent_id"]) == (3, line, 1, None)
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_in_conllu_the_line_of_a_word_and_the_id_of_its_sentence_are_named(tmp_path, end):
+    rest = "\t_" * 6
+    rows = [f"1\ta\t_\tD{rest}", f"2-3\tbc\t_\t_{rest}", f"2\tb\t_\tN{rest}", f"3\tc\t_\tX{rest}"]
+    blocks = [["# newdoc", ""], ["# sent_id = w-1", rows[0], rows[2], ""], ["# sent_id = w-2", "# text = abc", *rows]]
+    blocks += [["", "# sent_id = w-3", rows[0], rows[2].replace("N", "D")]]
+    (tmp_path / "corpus.conllu").write_text("\n".join(line for block in blocks for line in block) + end)
+    told = run(tmp_path, "check", "corpus.conllu").stdout
+    assert "X in sentence 2 (line 12, sent_id w-2): a b [c]" in told
+    assert "N in sentence 1 (line 5, sent_id w-1), D in sentence 3 (line 16, sent_id w-3)" in told
+    found = json.loads(run(tmp_path, "check", "corpus.conllu", "--json").stdout)
+    assert found["disagreeing"] == [
+        [{"sentence": 1, "line": 4, "sent_id": "w-1"}, {"sentence": 3, "line": 15, "sent_id": "w-3"}]
+    ]
+    assert found["only_once"][0]["line"] == 12 and found["only_once"][0]["sent_id"] == "w-2"
 
 
 def test_a_tiny_corpus_is_checked_without_a_model(tmp_path):

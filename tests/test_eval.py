@@ -138,14 +138,30 @@ def test_other_tags_are_named_with_what_to_do(folder, tmp_path):
     def said(*options):
         return run(tmp_path, "gold.txt", *options).stderr.splitlines()
 
-    common = "have no tag in common; --map FILE renames tags"
+    ask = "Is one side UPOS, the other XPOS? --column reads the other column of CoNLL-U, --map FILE renames tags."
+    lacks = "warning: the scores mean little: 3 of 3 tokens have tags in gold.txt that penn.npz lacks (DET, NOUN, VERB)"
     assert said("-m", "own.npz") == []
-    assert said("-m", "own.npz", "--compare", "penn.npz") == [f"warning: gold.txt and penn.npz {common}"]
-    assert said("-m", "penn.npz") == [f"warning: gold.txt and penn.npz {common}"]
-    assert said("--predictions", "others.txt") == [f"warning: gold.txt and others.txt {common}"]
+    for options in (["-m", "own.npz", "--compare", "penn.npz"], ["-m", "penn.npz"]):
+        (line,) = said(*options)
+        assert line.startswith(f"{lacks} and 3 of 3 tokens have tags in penn.npz that gold.txt lacks (") and ask in line
+    lacks = "3 of 3 tokens have tags in others.txt that gold.txt lacks (D, N, V)"
+    assert said("--predictions", "others.txt") == [f"warning: the scores mean little: {lacks}. {ask}"]
     assert said("--predictions", "gold.txt", "-m", "penn.npz") == []
-    assert not any(common in line for line in said("-m", "penn.npz", "--map", "map.tsv"))
     assert said("-m", "penn.npz", "-q") == []
+
+
+def test_tag_sets_that_have_little_in_common_are_noticed(tmp_path):
+    """Universal and Penn tags share SYM; one right tag of four is no reason to believe in the figures."""
+    (tmp_path / "gold.txt").write_text("a/DET dog/NOUN barks/VERB +/SYM\n")
+    (tmp_path / "others.txt").write_text("a/DT dog/NN barks/VBZ +/SYM\n")
+    (tmp_path / "lazy.txt").write_text("a/NOUN dog/NOUN barks/NOUN +/NOUN\n")
+    (tmp_path / "half.tsv").write_text("DT\tDET\nNN\tNOUN\n")
+    save_model(HMMTagger(order=1).fit(read_corpus(tmp_path / "others.txt")), tmp_path / "penn.npz")
+    lacks = "3 of 4 tokens have tags in gold.txt that penn.npz lacks (DET, NOUN, VERB)"
+    assert lacks in run(tmp_path, "gold.txt", "-m", "penn.npz").stderr
+    assert "3 of 4 tokens" in run(tmp_path, "gold.txt", "--predictions", "others.txt").stderr
+    assert run(tmp_path, "gold.txt", "--predictions", "lazy.txt").stderr == ""  # wrong, but of the same tag set
+    assert "the scores mean little" not in run(tmp_path, "gold.txt", "-m", "penn.npz", "--map", "half.tsv").stderr
 
 
 def test_the_better_one_is_named_first():

@@ -6,6 +6,7 @@ import io
 import lzma
 import os
 import threading
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -177,11 +178,21 @@ def test_wide_text_is_recognised(file, encoding):
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "gbk"])
 def test_data_are_not_taken_for_text(file, encoding):
     for begin in SIGNATURES:
-        with pytest.raises(FileError, match="expected text, got"):
-            list(Lines(file(begin + b"and more"), encoding))
+        with pytest.raises(FileError, match=r"expected text, got .*\. [A-Z]"):  # and what to do
+            list(Lines(file(begin + b"\x15\x00and more"), encoding))
 
 
-@pytest.mark.parametrize("text", ["", "\0", "a\0\n", "\0" * 1000, "PK", "BZ", "%"])
+@pytest.mark.parametrize(
+    "name, kind", [("word/document.xml", "Word"), ("xl/workbook.xml", "spreadsheet"), ("a.npy", "arrays"), ("a", "")]
+)
+def test_the_names_inside_a_zip_file_tell_what_it_is(tmp_path, name, kind):
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr(name, "text")
+    with pytest.raises(FileError, match=f"expected text, got a zip file.*{kind}"):
+        Lines(tmp_path / "x.zip").check()
+
+
+@pytest.mark.parametrize("text", ["", "\0", "a\0\n", "\0" * 1000, "PK", "BZ", "%", "PAR1 ORC", "ORC\nx", "GIF89"])
 def test_strange_text_is_text(file, text):
     assert "\n".join(Lines(file(text.encode()))) == text.rstrip("\n")
 

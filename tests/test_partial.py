@@ -4,7 +4,8 @@ import numpy as np
 import oracle
 import pytest
 
-from tagger import CRFTagger, Sentence, save_model
+from tagger import CRFTagger, Sentence, load_model, save_model
+from tagger.cli import run
 from tagger.crf import rounded
 from tagger.errors import TrainingError
 from tagger.likelihood import Likelihood
@@ -105,3 +106,41 @@ def test_choices_narrow_what_is_learned():
     text = [("a b", "X Y"), ("c d", "Z W")] * 3 + [("q", "X|Y"), ("q", "Y|Z")] * 6
     model = CRFTagger(partial=True, l2=0.01).fit(sentences(text))
     assert model.predict([["q"]]) == [["Y"]]  # the one tag that every choice allows
+
+
+def conllu(*sentences):
+    rows = [[f"{i}\t{word}\t_\t{tag}" + "\t_" * 6 for i, (word, tag) in enumerate(pairs, 1)] for pairs in sentences]
+    return "".join("\n".join(own) + "\n\n" for own in rows)
+
+
+FULL = [("the", "D"), ("dog", "N"), ("runs", "V")]
+FORMS = {  # of two sentences of which the last word of the second has no tag
+    "open.conllu": conllu(FULL, [("the", "D"), ("cat", "_")]),
+    "open.txt": "the/D dog/N runs/V\n\nthe/D cat\n",
+    "open.tsv": "the\tD\ndog\tN\nruns\tV\n\nthe\tD\ncat\n",
+    "open.jsonl": """{"words": ["the", "dog", "runs"], "tags": ["D", "N", "V"]}
+
+{"words": ["the", "cat"], "tags": ["D", null]}
+""",
+}
+
+
+@pytest.mark.parametrize("kind", ["hmm", "crf"])
+@pytest.mark.parametrize("name", FORMS)
+def test_a_word_without_a_tag_is_open_in_every_format(tmp_path, monkeypatch, capfd, kind, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(FORMS[name])
+    assert run([f"train-{kind}", name, "--partial", "-q"]) == 0, capfd.readouterr().err
+    model = load_model("model.npz")
+    assert model.classes_ == ["D", "N", "V"] and model.lexicon_.known(["the", "cat"]).tolist() == [True, False]
+    assert run([f"train-{kind}", name, "-q"]) == 1
+    assert "expected" in capfd.readouterr().err
+
+
+def test_training_on_words_without_a_tag_names_the_option_for_them(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "open.conllu").write_text(FORMS["open.conllu"])
+    for kind, advice in (("hmm", ", or --partial, which leaves such words open"), ("bilstm", "")):
+        assert run([f"train-{kind}", "open.conllu"]) == 1
+        told = f"open.conllu:6: expected a tag in column upos, got '_'; try --column xpos{advice}\n"
+        assert capfd.readouterr().err == f"tagger: {told}"

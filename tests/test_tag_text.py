@@ -75,6 +75,12 @@ def test_chinese_is_split_too(tag, folder):
     "args, part",
     [
         (["--tokenize", "--input-format", "tsv", "text.txt"], "--tokenize reads plain text"),
+        (["--tokenize", "--input-format", "slash", "text.txt"], "--tokenize reads plain text, jsonl or conllu"),
+        (["--tokenize", "words.tsv"], "--tokenize reads plain text, jsonl or conllu, got tsv"),
+        (["--tokenize", "--keep-tags", "text.txt"], "--tokenize reads plain text, jsonl or conllu, got --keep-tags"),
+        (["--text-column", "body", "texts.jsonl"], "it needs --tokenize"),
+        (["--tokenize", "--text-column", "body", "text.txt"], "--text-column: expected jsonl, got text.txt"),
+        (["--tokenize", "--text-column", "body", "texts.conllu"], "got texts.conllu, read as conllu"),
         (["--tokenize", "german"], "--tokenize knows english and chinese, and 'german' is no file either"),
         (["--tokenize", "german", "text.txt"], "--tokenize knows english and chinese"),
         (["--tokenize=klingon", "text.txt"], "'klingon' is not one of 'english', 'chinese'"),
@@ -83,6 +89,82 @@ def test_chinese_is_split_too(tag, folder):
 def test_wrong_usage(tag, args, part):
     code, out, err = tag(*args)
     assert (code, out) == (2, "") and part in err
+
+
+OBJECTS = [
+    {"id": 7, "text": "The dog barks. It doesn't\nstop.", "by": "é"},
+    {"id": 8, "text": " "},
+    {"id": 9, "text": "Dogs bark."},
+]
+
+
+def test_texts_in_json_are_cut_and_their_objects_keep_the_other_keys(tag, folder):
+    (folder / "texts.jsonl").write_text("\n\n".join(map(json.dumps, OBJECTS)), "utf-8")
+    code, out, err = tag("--tokenize", "texts.jsonl")
+    found = [json.loads(line) for line in out.splitlines()]
+    assert (code, err) == (0, "") and [own["id"] for own in found] == [7, 7, 8, 9]
+    assert found[1]["words"] == ["It", "does", "n't", "stop", "."] and found[1]["by"] == "é" and "text" not in found[1]
+    assert [OBJECTS[0]["text"][a:b] for a, b in found[1]["offsets"]] == found[1]["words"]
+    assert found[2]["words"] == [] and found[3]["tags"][-1] == "."
+    code, out, _ = tag("--tokenize", "texts.jsonl", "--output-format", "slash")
+    assert (code, out.splitlines()[:3]) == (0, [*TAGGED, ""])
+
+
+def test_the_key_of_the_text_can_be_named(tag, folder):
+    (folder / "bodies.jsonl").write_text('{"body": "The dog barks.", "text": "A title"}\n')
+    code, out, _ = tag("--tokenize", "bodies.jsonl", "--text-column", "body")
+    assert (
+        code == 0 and json.loads(out)["words"] == ["The", "dog", "barks", "."] and json.loads(out)["text"] == "A title"
+    )
+
+
+@pytest.mark.parametrize(
+    "line, told",
+    [
+        ('{"id": 1, "body": "x"}', "expected a text under the key 'text', got no such key among 'id', 'body'. Name"),
+        ("{}", "expected a text under the key 'text', got no such key. Name the key of the text with --text-column"),
+        ('{"text": ["x"]}', "expected a text under the key 'text', got \"['x']\""),
+        ("The dog barks.", "expected a JSON object on the line, got 'The dog barks.'"),
+        ("[1]", "expected a JSON object on the line, got '[1]'"),
+    ],
+)
+def test_an_object_without_a_text_is_refused_or_skipped(tag, folder, line, told):
+    (folder / "broken.jsonl").write_text('{"text": "Dogs bark."}\n' + line + '\n{"text": "The dog barks."}\n')
+    code, out, err = tag("--tokenize", "broken.jsonl")
+    assert code == 1 and f"broken.jsonl:2: {told}" in err
+    code, out, err = tag("--tokenize", "broken.jsonl", "--on-error", "skip", "--output-format", "slash")
+    assert code == 0 and out.splitlines()[1:] == TAGGED[:1] and told in err
+
+
+def test_the_text_of_conllu_is_cut_anew_and_a_sentence_stays_one(tag, folder):
+    row = "1\tThedog" + "\t_" * 8
+    blocks = ["# newdoc", f"# sent_id = a\n# text = The dog barks. It stops.\n{row}", f"# text = Dogs bark.\n{row}"]
+    (folder / "texts.conllu").write_text("\n\n".join(blocks))
+    code, out, err = tag("--tokenize", "texts.conllu")
+    first = ["# newdoc", "", "# sent_id = a", "# text = The dog barks. It stops."]
+    assert (code, err) == (0, "") and out.splitlines()[:4] == first and out.count("# text") == 2
+    assert out.splitlines()[6] == "3\tbarks\t_\tVBZ" + "\t_" * 5 + "\tSpaceAfter=No|start_char=8|end_char=13"
+    assert "Thedog" not in out and "\n7\t.\t_\t.\t" in out
+
+
+def test_conllu_without_a_text_is_refused_or_skipped(tag, folder):
+    row = "1\tThe" + "\t_" * 8
+    (folder / "bare.conllu").write_text(f"# sent_id = 1\n{row}\n\n# text = The dog barks.\n{row}\n")
+    code, out, err = tag("--tokenize", "bare.conllu")
+    assert (code, out) == (1, "") and "bare.conllu:3: expected a comment '# text = …'" in err
+    code, out, err = tag("--tokenize", "bare.conllu", "--on-error", "skip", "--output-format", "slash")
+    assert (code, out) == (0, TAGGED[0] + "\n") and "skipped 1 line" in err
+
+
+@pytest.mark.parametrize(
+    "begin, kind", [(b"PAR1\x15\x04", "Parquet"), (b"SQLite format 3\x00", "SQLite"), (b"\x89PNG\r\n", "picture")]
+)
+@pytest.mark.parametrize("options", [[], ["--tokenize"]])
+def test_a_file_that_is_no_text_is_refused_before_anything_is_written(tag, folder, begin, kind, options):
+    (folder / "data.bin").write_bytes(begin + bytes(100))
+    code, out, err = tag("text.txt", "data.bin", *options)
+    assert (code, out) == (1, "") and "data.bin: expected text, got" in err and kind in err
+    assert tag("text.txt", "data.bin", *options, "-o", "new.txt")[0] == 1 and not (folder / "new.txt").exists()
 
 
 def test_a_file_may_have_the_name_of_a_language(tag, folder):

@@ -7,10 +7,9 @@ usage, 130, 143 and 129 after Ctrl-C, SIGTERM and SIGHUP, 0 when the reader of o
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
-import re
-import shlex
 import signal
 import sys
 from contextlib import suppress
@@ -43,7 +42,7 @@ COMMANDS = {
     "completion": "completion",
 }
 
-EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)")  # what click says
+ASCII = {"…": "...", "–": "-", "‖": "||", "·": "*", "²": "^2", "₁": "1", "‘": "'", "’": "'", "“": '"', "”": '"'}
 TRAIN_FIRST = "train one with `tagger train-crf CORPUS` or `tagger train-hmm CORPUS`"
 
 
@@ -68,15 +67,6 @@ class Commands(click.Group):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(near)}?")
         return super().resolve_command(ctx, args)
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """As click does, but whoever named too many files is told where they belong."""
-        try:
-            return super().invoke(ctx)
-        except click.UsageError as error:
-            if more := advice(error):
-                raise click.UsageError(f"{error.message}: {more}", error.ctx) from None
-            raise
-
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Names only: their help would import every command, while somebody waits for the tab key."""
         from click.shell_completion import CompletionItem
@@ -92,28 +82,6 @@ def near_names(name: str) -> list[str]:
     name = name.lower().replace("_", "-")
     begin_so = [known for known in COMMANDS if name and known.startswith(name)]
     return begin_so or get_close_matches(name, COMMANDS)
-
-
-def advice(error: click.UsageError) -> str:
-    """Where files belong that a command has no place for: models behind -m, corpora into one."""
-    found = EXTRA.fullmatch(error.message)
-    if not found or not error.ctx:
-        return ""
-    from tagger.files import COMPRESSED
-
-    files = found[1].split(" ")
-    packed = any(name.endswith(tuple(COMPRESSED)) for name in files)
-    options = {option.name: option for option in error.ctx.command.params}
-    models = [f"-m {name}" for name in files if name.endswith(".npz")]
-    if models:
-        return f"a model is named with {' '.join(models)}" if "model_paths" in options else ""
-    corpus = error.ctx.params.get("corpus", "-")
-    if corpus == "-" or packed:
-        return ""
-    dev = ", name a dev set with --dev" if "dev" in options and isinstance(options["dev"].type, click.Path) else ""
-    return (
-        f"CORPUS is one file; join several with `cat {shlex.join([corpus, *files])} | {error.ctx.command_path} -`{dev}"
-    )
 
 
 EXAMPLES = """\b
@@ -140,8 +108,23 @@ def terminate(signum: int, frame: Any) -> NoReturn:
     raise Terminated(signum)
 
 
+def transliterated(error: UnicodeError) -> tuple[str, int]:
+    """Replace characters that an encoding lacks by ASCII, or by a question mark (a handler for `codecs`)."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(ASCII.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
+
+
+def accept_any_text(stream: Any) -> None:
+    """Let a text stream write every character, whatever its encoding. Data goes past it: bytes in UTF-8."""
+    codecs.register_error("tagger.transliterated", transliterated)
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="tagger.transliterated")
+
+
 def main(args: list[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code."""
+    accept_any_text(sys.stdout)
     for number in heeded():
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else terminate)
     sys.exit(settle(run(args)))

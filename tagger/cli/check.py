@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 import click
 
 from tagger.check import Corpus, Doubt, Place, common, contradicted, disputed, only_once, survey, unusual
+from tagger.cli.command import Command
 from tagger.cli.manners import check_output, name_of, read_tagged, write_text
 from tagger.cli.options import PATH, corpus_options, examples, jobs_option, output_option, quiet_option
 from tagger.cli.training import read_to_learn
 from tagger.cores import available_cores
+from tagger.corpus import line_of
+from tagger.corpus.conllu import comment
 from tagger.crossval import Make, cross_validate
 from tagger.escaping import visible
 from tagger.hmm import HMMTagger
@@ -25,6 +29,7 @@ AT_ONCE = 5  # sentences named that have the same words
 
 @click.command(
     "check",
+    cls=Command,
     short_help="Tell what is in a corpus, and which tags look wrong.",
     epilog=examples("tagger check corpus.txt", "tagger check train.txt --against test.txt --json"),
 )
@@ -35,7 +40,9 @@ AT_ONCE = 5  # sentences named that have the same words
 )
 @jobs_option
 @corpus_options
-@click.option("--json", "as_program", is_flag=True, help="For programs: everything.")
+@click.option(
+    "--json", "as_program", is_flag=True, help="For programs: everything. Sentences, tokens and lines count from 1."
+)
 @output_option
 @quiet_option
 def command(
@@ -67,8 +74,8 @@ def command(
     both = None if others is None else common(sentences, others)
     if as_program:
         doubts: dict[str, Sequence[Place]] = {"only_once": alone, "unusual": rare, "contradicted": sure}
-        parts = {name: [asdict(place) for place in own] for name, own in doubts.items()} | {"in_both": both}
-        write_text(output, json.dumps(asdict(found) | parts, ensure_ascii=False, indent=2) + "\n")
+        whole = for_programs(found, doubts, sentences) | {"in_both": both}
+        write_text(output, json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
         return
     lines = counts(found, against, both)
     lines += disagreements(found, sentences, most)
@@ -76,6 +83,36 @@ def command(
     lines += listed("Rare tags of frequent words", rare, sentences, most)
     lines += listed("Tags that a model which has not seen them contradicts", sure, sentences, most)
     write_text(output, "\n".join(map(visible, lines)) + "\n")
+
+
+def place(sentences: Sequence[Sentence], i: int, token: int = 0) -> dict[str, Any]:
+    """Where a token stands in the file. Sentences and lines count from 1."""
+    sentence = sentences[i]
+    sent_id = comment(sentence.lines_of("conllu"), "sent_id")
+    return {"sentence": i + 1, "line": line_of(sentence, token), "sent_id": sent_id}
+
+
+def named(sentences: Sequence[Sentence], i: int, token: int) -> str:
+    """The same in words."""
+    at = place(sentences, i, token)
+    sent_id = f", sent_id {at['sent_id']}" if at["sent_id"] else ""
+    return f"sentence {at['sentence']} (line {at['line']}{sent_id})"
+
+
+def for_programs(found: Corpus, doubts: dict[str, Sequence[Place]], sentences: Sequence[Sentence]) -> dict[str, Any]:
+    """Counts and doubts for JSON. Sentences, tokens and lines count from 1."""
+    listed = {
+        name: [place(sentences, doubt.sentence, doubt.token) | as_row(doubt) for doubt in own]
+        for name, own in doubts.items()
+    }
+    groups = [[place(sentences, i) for i in group] for group in found.disagreeing]
+    return asdict(found) | {"disagreeing": groups} | listed
+
+
+def as_row(doubt: Place) -> dict[str, Any]:
+    row = asdict(doubt)
+    del row["sentence"]
+    return row | {"token": doubt.token + 1}
 
 
 def counts(found: Corpus, against: str | None, both: int | None) -> list[str]:
@@ -99,14 +136,17 @@ def disagreements(found: Corpus, sentences: list[Sentence], most: int) -> list[s
     lines = []
     for group in found.disagreeing[:most]:
         t, *others = disputed(sentences, group)
-        tags = ", ".join(f"{(sentences[i].tags or ())[t]} in sentence {i + 1}" for i in group[:AT_ONCE])
+        tags = ", ".join(f"{(sentences[i].tags or ())[t]} in {named(sentences, i, t)}" for i in group[:AT_ONCE])
         more = " …" * (len(group) > AT_ONCE) + (f"; tokens that differ: {len(others) + 1}" if others else "")
         lines += [f"  {excerpt(sentences[group[0]], t)}", f"      {tags}{more}"]
     return ["", f"Sentences with the same words and other tags: {found.in_disagreement:,}", *lines]
 
 
 def loners(alone: list[Place], sentences: list[Sentence], most: int) -> list[str]:
-    lines = [f"  {p.tag} in sentence {p.sentence + 1}: {excerpt(sentences[p.sentence], p.token)}" for p in alone[:most]]
+    lines = [
+        f"  {p.tag} in {named(sentences, p.sentence, p.token)}: {excerpt(sentences[p.sentence], p.token)}"
+        for p in alone[:most]
+    ]
     return ["", f"Tags that occur once: {len(alone):,}", *lines]
 
 
@@ -114,7 +154,7 @@ def listed(title: str, doubts: list[Doubt], sentences: list[Sentence], most: int
     lines = []
     for d in doubts[:most]:
         lines += [
-            f"  sentence {d.sentence + 1}: {excerpt(sentences[d.sentence], d.token)}",
+            f"  {named(sentences, d.sentence, d.token)}: {excerpt(sentences[d.sentence], d.token)}",
             f"      {d.tag}, but {d.why}",
         ]
     return ["", f"{title}: {len(doubts):,}", *lines]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from tagger.cli.command import Command
 from tagger.cli.options import examples, quiet_option
 
 
 @click.command(
     "completion",
+    cls=Command,
     epilog=examples(
         """echo 'eval "$(tagger completion bash)"' >> ~/.bashrc""",
         """echo 'eval "$(tagger completion zsh)"' >> ~/.zshrc""",

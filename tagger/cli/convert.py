@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tagger.cli.command import Command
 from tagger.cli.manners import check_output, no_sentence, say, say_unmapped, say_written, skipped, tag_map_of
 from tagger.cli.options import PATH, corpus_options, examples, map_option, quiet_option
 from tagger.corpus import FORMATS, SUFFIXES, format_of, plain_name, read_sentences, render
@@ -16,6 +17,7 @@ from tagger.writing import open_output
 
 @click.command(
     "convert",
+    cls=Command,
     epilog=examples(
         "tagger convert corpus.conllu corpus.txt --column xpos",
         "tagger convert corpus.txt.gz - --output-format jsonl | head",

@@ -8,6 +8,7 @@ import statistics
 import click
 
 from tagger.cli.bars import open_bar, show_bar
+from tagger.cli.command import Command
 from tagger.cli.manners import check_output, write_text
 from tagger.cli.options import PATH, corpus_options, examples, jobs_option, output_option, quiet_option
 from tagger.cli.passing import CONTEXT, kind_option, make_of, passed_on
@@ -18,6 +19,7 @@ from tagger.crossval import cross_validate
 
 @click.command(
     "crossval",
+    cls=Command,
     short_help="Train on parts of a corpus and judge by the rest.",
     context_settings=CONTEXT,
     epilog=examples(

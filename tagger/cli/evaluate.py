@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import chain
@@ -11,6 +12,7 @@ from typing import Any
 
 import click
 
+from tagger.cli.command import Command
 from tagger.cli.manners import (
     check_output,
     length_warnings,
@@ -50,9 +52,13 @@ from tagger.tagmap import TagMap
 
 Tags = list[list[str]]
 
+SHOWN = 3  # tags, as examples
+OTHER_TAGS = "Is one side UPOS, the other XPOS? --column reads the other column of CoNLL-U, --map FILE renames tags."
+
 
 @click.command(
     "eval",
+    cls=Command,
     short_help="Judge a model, or tags from anywhere, by a corpus.",
     epilog=examples(
         "tagger eval gold.txt",
@@ -123,9 +129,9 @@ def command(
     say_unmapped(tag_map, quiet)
     lexicon, names = model.lexicon_ if model else None, tag_names(model, tag_map)
     judged = predictions or together(model_paths)
-    theirs = {judged: distinct(guesses) if predictions else names}
-    theirs |= {path: tag_names(rival, tag_map) for path, rival in rival_models.items()}
-    remarks += strangers(gold, sentences, theirs)
+    tag_sets = {judged: None if predictions else names}
+    tag_sets |= {path: tag_names(rival, tag_map) for path, rival in rival_models.items()}
+    remarks += foreign_tags(gold, sentences, {judged: guesses} | rivals, tag_sets)
     for remark in remarks:
         say(remark, quiet)
     found = evaluate(sentences, guesses, lexicon, names)
@@ -154,15 +160,29 @@ def warnings(gold: str, sentences: list[Sentence], seen: dict[str, int]) -> list
     return [*(f"warning: {remark}" for remark in found), *length_warnings(sentences, gold)]
 
 
-def strangers(gold: str, sentences: list[Sentence], theirs: dict[str, Iterable[str]]) -> list[str]:
-    """One for each side that has tags of another kind."""
-    tags = distinct(sentence.tags or () for sentence in sentences)
-    others = [name for name, own in theirs.items() if tags.isdisjoint(own)]
-    return [f"warning: {gold} and {name} have no tag in common; --map FILE renames tags" for name in others]
+def foreign_tags(
+    gold: str, sentences: list[Sentence], guesses: dict[str, Tags], tag_sets: dict[str, Iterable[str] | None]
+) -> list[str]:
+    """A warning for each side that seems to have another tag set than the gold corpus: most tokens of one have tags
+    that the other lacks. The tag set of `--predictions` is unknown: what it never guesses proves nothing."""
+    right = Counter(chain.from_iterable(sentence.tags or () for sentence in sentences))
+    found = []
+    for name, tags in guesses.items():
+        guessed, own = Counter(chain.from_iterable(tags)), tag_sets[name]
+        faults = [] if own is None else lacking(right, gold, set(own), name)
+        faults += lacking(guessed, name, set(right), gold)
+        if faults:
+            found.append(f"warning: the scores mean little: {' and '.join(faults)}. {OTHER_TAGS}")
+    return found
 
 
-def distinct(tags: Iterable[Sequence[str]]) -> set[str]:
-    return set(chain.from_iterable(tags))
+def lacking(tags: Counter[str], whose: str, others: set[str], other: str) -> list[str]:
+    """What to say if most tags of one side are none of the other's."""
+    missing = Counter({tag: count for tag, count in tags.items() if tag not in others})
+    if 2 * missing.total() <= tags.total():
+        return []
+    shown = ", ".join(tag for tag, _ in missing.most_common(SHOWN))
+    return [f"{missing.total():,} of {tags.total():,} tokens have tags in {whose} that {other} lacks ({shown})"]
 
 
 def for_programs(comparisons: dict[str, Comparison]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import click
 
+from tagger.cli.command import Command
 from tagger.cli.hints import Hint, untagged
 from tagger.cli.manners import check_output, say
 from tagger.cli.options import (
@@ -29,6 +30,7 @@ from tagger.writing import open_output
 
 @click.command(
     "explain",
+    cls=Command,
     short_help="Say why each word gets its tag.",
     epilog=examples(
         'echo "They can fish ." | tagger explain',

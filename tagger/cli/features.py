@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from tagger.classes import WordClasses
+from tagger.cli.command import Command
 from tagger.cli.hints import Hint, untagged
 from tagger.cli.manners import check_output
 from tagger.cli.options import (
@@ -25,6 +26,7 @@ from tagger.writing import open_output
 
 @click.command(
     "features",
+    cls=Command,
     epilog=examples(
         'echo "The dog barks ." | tagger features',
         "tagger features sentences.txt --features my-template.txt",

@@ -6,13 +6,15 @@ import errno
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tagger.cli.hints import Hint
 from tagger.cli.manners import say
 from tagger.constraints import Constraints
-from tagger.corpus import format_of, read_sentences
+from tagger.corpus import format_of, read_sentences, sound
 from tagger.corpus.slash import tokens
 from tagger.errors import CorpusError, FileError
 from tagger.files import Lines, exists
@@ -25,10 +27,13 @@ Named = tuple[str, int, list[Any]]  # of which file, how many came before, and s
 Source = tuple[Iterator[Any], Any]  # sentences or lines, and what has `waiting`
 
 
-def check_inputs(files: tuple[str, ...], tokenize: str | None, quiet: bool) -> None:
+def check_inputs(files: tuple[str, ...], encoding: str, tokenize: str | None, quiet: bool) -> None:
+    """Refuse, before anything is written, files that are not there or are no text."""
     for path in files:
         if path != "-" and not exists(path):
             raise FileError(f"cannot read {path}: {os.strerror(errno.ENOENT)}")
+        if Path(path).is_file():  # a pipe can be read once only
+            Lines(path, encoding).check()
     if "-" in files and sys.stdin is not None and sys.stdin.isatty():
         how = "Type text" if tokenize else "Type a sentence per line, words and marks between spaces"
         say(f"{how}; Ctrl-D ends.", quiet)
@@ -55,9 +60,13 @@ class Sentences:
     format: str | None
     column: str
     constraints: Constraints | None
+    text_column: str | None = None  # of jsonl, where a text is to be tokenized
 
     def read(self, lines: Lines) -> Source:
         """The sentences of one input, and who knows whether the next one has to be waited for."""
+        format = self.format or format_of(lines.path)
+        if self.tokenize and format != "slash":
+            return possible(texts_of(lines, format, self.tokenize, self.text_column), lines, self.constraints), lines
         if self.tokenize:
             from tagger.rawtext import RawText
 
@@ -65,7 +74,7 @@ class Sentences:
             text = RawText(lines, self.tokenize, by_line=typed)
             return possible(text, lines, self.constraints), text
         tagged = None if self.constraints and self.constraints.keep_tags else False
-        sentences = read_sentences(lines, self.format or format_of(lines.path), tagged, self.column)
+        sentences = read_sentences(lines, format, tagged, self.column)
         return possible(sentences, lines, self.constraints), lines
 
     def weigh(self, sentence: Sentence) -> int:
@@ -81,6 +90,15 @@ def named_blocks(lines: Lines, reader: PlainLines | Sentences, hint: Hint) -> It
     for block, urgent in blocks(hint(items, reader.words), reader.weigh, lambda: source.waiting):
         yield (lines.name, before, block), urgent
         before += len(block)
+
+
+def texts_of(lines: Lines, format: str, language: str, text_column: str | None) -> Iterator[Sentence]:
+    """The sentences of the texts in records; a faulty record, if it may be skipped, is left out."""
+    from tagger.texts import FIELD, ConlluTexts, JsonTexts
+
+    reader = JsonTexts(language, text_column or FIELD) if format == "jsonl" else ConlluTexts(language)
+    with closing(lines):
+        yield from sound(lines, lambda: reader.read(lines), by_line=True, blank=None)
 
 
 def sound_lines(lines: Lines) -> Iterator[str]:

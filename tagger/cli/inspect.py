@@ -6,6 +6,7 @@ import json
 
 import click
 
+from tagger.cli.command import Command
 from tagger.cli.manners import check_output, name_of, page_for, write_text
 from tagger.cli.options import MODEL, examples, output_option, quiet_option, report_option
 from tagger.escaping import visible
@@ -17,6 +18,7 @@ from tagger.story import Section
 
 @click.command(
     "inspect",
+    cls=Command,
     short_help="Show what a model has learned.",
     epilog=examples("tagger inspect", "tagger inspect english.npz | less", "tagger inspect --report model.html"),
 )

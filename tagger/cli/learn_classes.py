@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from tagger.classes import SIZES
+from tagger.cli.command import Command
 from tagger.cli.manners import say
 from tagger.cli.options import PATH, encoding_option, examples, max_memory_option, on_error_option, quiet_option
 from tagger.cli.training import check_model_output
@@ -20,6 +21,7 @@ from tagger.store import save_classes
 
 @click.command(
     "learn-classes",
+    cls=Command,
     epilog=examples(
         "tagger learn-classes raw.txt.gz -o classes.npz",
         "tagger learn-classes news.txt mails.txt --size 64 --size 1024",

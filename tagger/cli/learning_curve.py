@@ -8,6 +8,7 @@ from dataclasses import asdict
 import click
 
 from tagger.cli.bars import open_bar, show_bar
+from tagger.cli.command import Command
 from tagger.cli.manners import check_output, name_of, page_for, read_tagged, write_text
 from tagger.cli.options import PATH, corpus_options, examples, jobs_option, output_option, quiet_option, report_option
 from tagger.cli.passing import CONTEXT, kind_option, make_of, passed_on
@@ -21,6 +22,7 @@ WIDTH = 40  # columns of the longest bar
 
 @click.command(
     "learning-curve",
+    cls=Command,
     short_help="Show whether more data would help.",
     context_settings=CONTEXT,
     epilog=examples(

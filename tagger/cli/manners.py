@@ -87,10 +87,19 @@ def page_for(report: str | None, name: str, *others: str | None) -> Any:
     return page_template(name)
 
 
-def read_tagged(path: str, input_format: str | None, encoding: str, column: str, quiet: bool = True) -> list[Sentence]:
-    """A corpus with at least one sentence; if not `quiet`, with a word on how it was read."""
+def read_tagged(
+    path: str,
+    input_format: str | None,
+    encoding: str,
+    column: str,
+    quiet: bool = True,
+    tagged: bool | None = True,
+) -> list[Sentence]:
+    """A corpus with at least one sentence; if not `quiet`, with a word on how it was read. With `tagged` None, words
+    may lack their tags."""
     lines = Lines(path, encoding, skipped())
-    sentences = list(read_sentences(lines, recognised(lines, input_format, quiet), column=column))
+    found = read_sentences(lines, recognised(lines, input_format, quiet), tagged, column)
+    sentences = [sentence for sentence in found if sentence.words]
     if not sentences:
         raise no_sentence(lines.name)
     return sentences

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import click
 
 from tagger import memory
+from tagger.cli.command import Command
 from tagger.cli.manners import SKIPPED, tell_skipped
 from tagger.corpus import FORMATS
 from tagger.corpus.conllu import COLUMNS
@@ -191,7 +192,7 @@ def tokenize_option(command: Decorated) -> Decorated:
     )(command)
 
 
-class TokenizingCommand(click.Command):
+class TokenizingCommand(Command):
     """One where `--tokenize` may stand alone, also before a file: only a language that follows is its value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from tagger.cli.command import Command
 from tagger.cli.manners import check_output, recognised, say, skipped
 from tagger.cli.options import (
     PATH,
@@ -31,6 +32,7 @@ SHARE = Finite(0, 1, max_open=True)
 
 @click.command(
     "split",
+    cls=Command,
     epilog=examples(
         "tagger split corpus.txt",
         "tagger split corpus.conllu.gz --dev 0.05 --test 0 --output-folder parts",

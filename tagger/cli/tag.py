@@ -14,7 +14,7 @@ from tagger.annotate import Annotator
 from tagger.cli.bars import open_bar, show_bar
 from tagger.cli.hints import STRIP, Hint, Look, tokenised, untagged
 from tagger.cli.inputs import PlainLines, Sentences, check_inputs, named_blocks
-from tagger.cli.manners import check_output, say_unmapped, say_written, skipped, tag_map_of
+from tagger.cli.manners import check_output, name_of, say_unmapped, say_written, skipped, tag_map_of
 from tagger.cli.options import (
     PATH,
     TEXT,
@@ -46,6 +46,7 @@ from tagger.workers import in_order
 from tagger.writing import open_output
 
 SURE_FORMATS = ("tsv", "conllu", "jsonl")  # have a place for probabilities
+TEXT_FORMATS = ("jsonl", "conllu")  # have a place for raw text
 SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
 
 
@@ -60,6 +61,7 @@ SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
         'echo "Time flies ." | tagger tag --nbest 3',
         'echo "Time flies/VBZ like an arrow ." | tagger tag --keep-tags',
         "tagger tag --tokenize letter.txt --output-format jsonl",
+        "tagger tag --tokenize news.jsonl --text-column body",
         "tagger tag -m crf.npz -m bilstm.npz < sentences.txt",
     ),
 )
@@ -78,6 +80,7 @@ SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
 @encoding_option
 @on_error_option
 @tokenize_option
+@click.option("--text-column", metavar="NAME", help="Key of the text in .jsonl, with --tokenize.  [default: text]")
 @map_option
 @click.option(
     "--nbest", type=click.IntRange(1, 1000), metavar="N", help="The N best taggings with their probabilities."
@@ -98,6 +101,7 @@ def command(
     to_column: str | None,
     encoding: str,
     tokenize: str | None,
+    text_column: str | None,
     map_path: str | None,
     nbest: int | None,
     probabilities: bool,
@@ -110,19 +114,21 @@ def command(
     """Tag text: a line in is a line out.
 
     FILES default to standard input. It is plain lines, tokens between spaces, unless a suffix (.conllu, .jsonl, .tsv)
-    or --input-format says otherwise. With --tokenize it is text as people write it, and every sentence gets a line;
-    jsonl and conllu tell where in the text its words stand. In CoNLL-U, tags go into the column that the model learned
-    from, or UPOS if it learned from another format.
+    or --input-format says otherwise. With --tokenize it is text as people write it, and every sentence gets a line; of
+    .jsonl it is the text of each object, whose other keys are kept, of .conllu the comments "# text = ...". The outputs
+    jsonl and conllu have the places of the words in the text. In CoNLL-U, tags go into the column that the model
+    learned from, or UPOS if it learned from another format.
     """
     files = files or ("-",)
-    read_as = input_format or ("slash" if tokenize else format_of(files[0]))
+    read_as = input_format or format_of(files[0])
     write_as = output_format or format_of(output, otherwise=read_as)
-    check_sources(files, input_format, tokenize, keep_tags, lexicon, map_path)
+    check_sources(files, lexicon, map_path)
+    check_tokenizing(files, input_format, tokenize, text_column, keep_tags)
     check_wishes(write_as, to_column, nbest, probabilities, min_probability)
     check_output(output, map_path, lexicon, *model_paths, *files)
     tag_map = tag_map_of(map_path)
     model = load_models(model_paths)
-    check_inputs(files, tokenize, quiet)
+    check_inputs(files, encoding, tokenize, quiet)
     words = read_lexicon(lexicon, encoding, frozenset(model.classes_)) if lexicon else None
     constraints = Constraints(model.classes_, words, keep_tags) if words or keep_tags else None
     names = tag_map.tags(model.classes_) if tag_map else None
@@ -133,7 +139,7 @@ def command(
     lines_in = not tokenize and all((input_format or format_of(path)) == "slash" for path in files)
     hint = Hint(*looks(model, keep_tags), quiet=quiet or not lines_in)
     left_out = skipped()
-    reader: PlainLines | Sentences = Sentences(tokenize, input_format, model.column_, constraints)
+    reader: PlainLines | Sentences = Sentences(tokenize, input_format, model.column_, constraints, text_column)
     tagging: PlainRendering | Rendering = Rendering(
         annotator, write_as, to_column or model.column_, left_out is not None
     )
@@ -165,18 +171,29 @@ def report(faults: list[str], left_out: Skipped | None) -> None:
         left_out.add(fault)
 
 
-def check_sources(
-    files: tuple[str, ...],
-    input_format: str | None,
-    tokenize: str | None,
-    keep_tags: bool,
-    lexicon: str | None,
-    map_path: str | None,
-) -> None:
-    if tokenize and (input_format or keep_tags):
-        raise click.UsageError("--tokenize reads plain text: it does not go with --input-format or --keep-tags.")
+def check_sources(files: tuple[str, ...], lexicon: str | None, map_path: str | None) -> None:
     if "-" in files and "-" in (lexicon, map_path):
         raise click.UsageError("standard input is the text: --lexicon and --map need files of their own.")
+
+
+def check_tokenizing(
+    files: tuple[str, ...], input_format: str | None, tokenize: str | None, text_column: str | None, keep_tags: bool
+) -> None:
+    """Refuse to cut what has no text, and to look for a column where there are none."""
+    formats = {path: input_format or format_of(path) for path in files}
+    if text_column is not None and not tokenize:
+        raise click.UsageError("--text-column names the text to cut into words: it needs --tokenize.")
+    for path, format in formats.items():
+        if text_column is not None and format != "jsonl":
+            got = f"{name_of(path)}, read as {'plain text' if format == 'slash' else format}"
+            raise click.UsageError(
+                f"--text-column: expected jsonl, got {got}. Leave it out, or use --input-format jsonl."
+            )
+        if tokenize and (keep_tags or input_format == "slash" or format not in ("slash", *TEXT_FORMATS)):
+            got = "--keep-tags" if keep_tags else f"words between spaces ({format})" if format == "slash" else format
+            raise click.UsageError(
+                f"--tokenize reads plain text, jsonl or conllu, got {got}. Leave out one of the two."
+            )
 
 
 def check_wishes(

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from tagger.checkpoint import Checkpoint
+from tagger.cli.command import Command
 from tagger.cli.manners import read_tagged
 from tagger.cli.options import PATH, Finite, corpus_options, examples, max_memory_option, quiet_option
 from tagger.cli.training import (
@@ -29,6 +30,7 @@ SIZE = click.IntRange(1, 4096)
 
 @click.command(
     "train-bilstm",
+    cls=Command,
     epilog=examples(
         "tagger train-bilstm train.txt --dev dev.txt",
         "tagger train-bilstm train.txt --dev dev.txt --vectors glove.6B.100d.txt.gz -o english.npz",

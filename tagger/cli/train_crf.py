@@ -9,6 +9,7 @@ import click
 
 from tagger.checkpoint import Checkpoint
 from tagger.classes import WordClasses
+from tagger.cli.command import Command
 from tagger.cli.manners import read_tagged, say
 from tagger.cli.options import (
     PATH,
@@ -38,6 +39,7 @@ from tagger.store import load_classes, load_model
 
 @click.command(
     "train-crf",
+    cls=Command,
     epilog=examples(
         "tagger train-crf corpus.txt",
         "tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz",
@@ -85,7 +87,11 @@ from tagger.store import load_classes, load_model
     help="Stop when the loss falls by less than this share of itself in 10 iterations.",
 )
 @click.option("--init", metavar="MODEL", help="Go on from a CRF: adapt it to this corpus.")
-@click.option("--partial", is_flag=True, help="word/? may have any tag, word/NN|VB one of two.")
+@click.option(
+    "--partial",
+    is_flag=True,
+    help="word/? and words without a tag (_ in CoNLL-U) may have any tag, word/NN|VB one of two.",
+)
 @click.option("--threads", type=click.IntRange(0), default=0, help="Threads to use.  [default: all cores]")
 @max_memory_option
 @quiet_option

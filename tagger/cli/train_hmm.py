@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from tagger.cli.command import Command
 from tagger.cli.hints import Hint, untagged
 from tagger.cli.manners import say, skipped
 from tagger.cli.options import PATH, corpus_options, examples, max_memory_option, quiet_option
@@ -23,6 +24,7 @@ from tagger.store import save_model
 
 @click.command(
     "train-hmm",
+    cls=Command,
     epilog=examples(
         "tagger train-hmm corpus.txt",
         "tagger train-hmm people-daily.txt --encoding gbk -o chinese.npz",
@@ -55,7 +57,11 @@ from tagger.store import save_model
     help="Letters at a word's end that are looked at.",
 )
 @click.option("--lexicon", metavar="FILE", type=PATH, help="Tags that words may have: lines of word, tab, tags.")
-@click.option("--partial", is_flag=True, help="word/? may have any tag, word/NN|VB one of two.")
+@click.option(
+    "--partial",
+    is_flag=True,
+    help="word/? and words without a tag (_ in CoNLL-U) may have any tag, word/NN|VB one of two.",
+)
 @click.option("--unlabeled", metavar="FILE", type=PATH, multiple=True, help="Untagged text to learn words from.")
 @click.option(
     "--em-iterations",

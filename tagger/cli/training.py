@@ -21,7 +21,7 @@ from tagger.cli.manners import A_SENTENCE, check_output, length_warnings, read_t
 from tagger.cli.options import MODEL, PATH, Decorated, given
 from tagger.corpus.tsv import header
 from tagger.course import INTERRUPTED, Progress
-from tagger.errors import FileError, several
+from tagger.errors import CorpusError, FileError, MissingTagError, several
 from tagger.files import exists, reason
 from tagger.model import Tagger
 from tagger.sentence import ANY, Sentence, open_tokens
@@ -179,9 +179,14 @@ def course(summary: dict[str, Any], unit: str) -> str:
 def read_to_learn(
     path: str, input_format: str | None, encoding: str, column: str, quiet: bool, partial: bool | None = None
 ) -> list[Sentence]:
-    """The corpus to learn from. What a user should know of it is said before; `partial` is None where there is no such
-    training."""
-    sentences = read_tagged(path, input_format, encoding, column, quiet)
+    """The corpus to learn from. What a user should know of it is said before. With `partial`, words may lack their
+    tags; None means that there is no such training."""
+    try:
+        sentences = read_tagged(path, input_format, encoding, column, quiet, tagged=None if partial else True)
+    except MissingTagError as error:
+        if partial is None:
+            raise
+        raise CorpusError(f"{error}, or --partial, which leaves such words open") from None
     say_doubts(sentences, quiet, partial)
     return sentences
 

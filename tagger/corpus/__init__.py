@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from types import ModuleType
@@ -31,6 +31,8 @@ FORMATS: dict[str, ModuleType] = {
     "jsonl": jsonl,
 }
 BY_LINE = (slash, pku, jsonl)  # a sentence per line; in the others a blank line ends one
+BLANKS = {"jsonl": ("jsonl", "")}  # layouts of lines that keep their place
+BY_WORD = ("lines", "tsv", "conllu")  # a word per line
 SUFFIXES = {".conllu": "conllu", ".jsonl": "jsonl", ".tsv": "tsv"}  # formats that a file's name gives away
 JSON = re.compile(r"[ \t]*\{[ \t]*[\"}]")
 
@@ -56,30 +58,30 @@ def read_sentences(
     with closing(source):
         name = format or recognise(source.head(LOOK_AHEAD))
         module = named(name, column)
-        if source.skipped is not None:
-            yield from skipping(source, source.skipped, module, tagged, column)
-        else:
-            yield from module.read(source, tagged, column)
+        by_line, blank = module in BY_LINE, None if tagged else Sentence([], layout=BLANKS.get(name))
+        yield from sound(source, lambda: module.read(source, tagged, column), by_line, blank)
 
 
-def skipping(
-    source: Lines, skipped: Skipped, module: ModuleType, tagged: bool | None, column: str
+def sound(
+    source: Lines, read: Callable[[], Iterator[Sentence]], by_line: bool, blank: Sentence | None
 ) -> Iterator[Sentence]:
-    """The same without sentences that have a fault. A line of an untagged text keeps its place, as a blank one."""
-    by_line = module in BY_LINE
+    """The sentences that `read` finds. If faults may be skipped, those that have one are left out, and `blank` takes
+    the place of a faulty line."""
     while True:
         done = source.number
         try:
-            for sentence in module.read(source, tagged, column):
+            for sentence in read():
                 done = source.number
                 yield sentence
             return
         except CorpusError as error:
+            if source.skipped is None:
+                raise
             if not by_line:
                 seek_blank(source)
-            skipped.add(error, 1 if by_line else source.number - done)
-        if by_line and not tagged:
-            yield Sentence([], layout=("jsonl", "") if module is jsonl else None)
+            source.skipped.add(error, 1 if by_line else source.number - done)
+        if by_line and blank is not None:
+            yield blank
 
 
 def seek_blank(source: Lines) -> None:
@@ -137,6 +139,15 @@ def recognise(head: list[str]) -> str:
         return "pku"
     # One token on every line: words of sentences, if something ends those, else sentences of one word.
     return "lines" if all(len(line) == 1 for line in found) and lines.shows_ends(head) else "slash"
+
+
+def line_of(sentence: Sentence, token: int) -> int | None:
+    """The line of the file on which a word stands; None for a sentence that comes from no file."""
+    format, *own = sentence.layout or ("slash",)
+    if sentence.line is None or format not in BY_WORD:
+        return sentence.line
+    rows = [i for i, line in enumerate(own) if conllu.row(line) is not None] if format == "conllu" else None
+    return sentence.line + (rows[token] if rows else token)
 
 
 def format_of(path: str, otherwise: str = "slash") -> str:

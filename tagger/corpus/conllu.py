@@ -9,11 +9,11 @@ for two blank lines in a row are no CoNLL-U.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tagger.corpus.cells import checked
-from tagger.errors import CorpusError
+from tagger.errors import CorpusError, MissingTagError
 from tagger.escaping import quote
 from tagger.files import Lines
 from tagger.sentence import NO_TAG, Sentence
@@ -22,6 +22,7 @@ COLUMNS = {"upos": 3, "xpos": 4}
 MISC = 9
 ID = re.compile(r"[0-9]+")
 FORBIDDEN = "\t\n"
+COMMENT = re.compile(r"#[ \t]*(\w+)[ \t]*=[ \t]*(.*)")
 SKIPPED = re.compile(r"[0-9]+[-.][0-9]+")
 
 
@@ -32,7 +33,8 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
     for line in lines:
         if not line.strip(" \t"):
             if words:
-                yield Sentence(words, None if tagged is False else tags, ("conllu", *layout))
+                begin = lines.number - len(layout)
+                yield Sentence(words, None if tagged is False else tags, ("conllu", *layout), line=begin)
                 words, tags, layout = [], [], []
             elif layout:
                 layout.append("")  # comments that stand alone stay alone
@@ -51,10 +53,12 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
                     tags.append(NO_TAG)
                     continue
                 other = "xpos" if column == "upos" else "upos"
-                raise lines.error(f"expected a tag in column {column}, got {quote(tag)}; try --column {other}")
+                fault = f"expected a tag in column {column}, got {quote(tag)}; try --column {other}"
+                raise lines.error(fault, MissingTagError)
             tags.append(tag)
     if words or (layout and not tagged):
-        yield Sentence(words, None if tagged is False else tags, ("conllu", *layout))
+        begin = lines.number - len(layout) + 1
+        yield Sentence(words, None if tagged is False else tags, ("conllu", *layout), line=begin)
 
 
 def row(line: str) -> list[str] | None:
@@ -63,6 +67,12 @@ def row(line: str) -> list[str] | None:
         return None
     cells = line.split("\t")
     return None if len(cells) == 10 and SKIPPED.fullmatch(cells[0]) else cells
+
+
+def comment(lines: Sequence[str], key: str) -> str | None:
+    """The value of the last comment `# key = value` among lines."""
+    found = [match[2] for line in lines if (match := COMMENT.match(line)) and match[1] == key]
+    return found[-1] if found else None
 
 
 def write(sentence: Sentence, column: str) -> str:

@@ -38,7 +38,7 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
             expected = 'a list "words"' if tagged is False else 'lists "words" and "tags" of one length'
             raise lines.error(f"expected {expected} of non-empty strings, got {quote(line)}")
         if words or not tagged:
-            yield Sentence(words, tags, ("jsonl", line))
+            yield Sentence(words, tags, ("jsonl", line), line=lines.number)
 
 
 def some_strings(tags: object, count: int) -> Sequence[str] | None:

@@ -17,6 +17,7 @@ from tagger.escaping import quote
 from tagger.files import LOOK_AHEAD, Lines
 from tagger.sentence import NO_TAG, Sentence
 
+LAYOUT = ("lines",)
 FINAL_MARKS = frozenset(".!?。！？")
 MARKS_PER_BLANK = 3
 AT_LEAST = 10  # marks more than that: one sentence may have several
@@ -35,9 +36,9 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
             pairs.append(split(found[0], lines, tagged))
         elif pairs:
             any_blank = True
-            yield from sentences(pairs, by_marks, tagged)
+            yield from sentences(pairs, lines.number - len(pairs), by_marks, tagged)
             pairs = []
-    yield from sentences(pairs, by_marks or not any_blank, tagged)
+    yield from sentences(pairs, lines.number - len(pairs) + 1, by_marks or not any_blank, tagged)
 
 
 def split(token: str, lines: Lines, tagged: bool | None) -> tuple[str, str]:
@@ -46,12 +47,14 @@ def split(token: str, lines: Lines, tagged: bool | None) -> tuple[str, str]:
     return split_token(token, lines) if tagged else split_if_tagged(token)
 
 
-def sentences(pairs: Sequence[tuple[str, str]], by_marks: bool, tagged: bool | None) -> Iterator[Sentence]:
-    """Cut words and tags between two blank lines into sentences."""
+def sentences(
+    pairs: Sequence[tuple[str, str]], first: int, by_marks: bool, tagged: bool | None
+) -> Iterator[Sentence]:
+    """Cut words and tags between two blank lines into sentences; `first` is the line of the first word."""
     ends = [i for i, (word, _) in enumerate(pairs, 1) if word in FINAL_MARKS] if by_marks else []
     for begin, end in pairwise(sorted({0, *ends, len(pairs)})):
         words, tags = zip(*pairs[begin:end], strict=True)
-        yield Sentence(words, None if tagged is False else tags)
+        yield Sentence(words, None if tagged is False else tags, LAYOUT, line=first + begin)
 
 
 def shows_ends(head: Sequence[str]) -> bool:

@@ -46,7 +46,8 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
         plain_tokens = [plain(token) for token in found]
         if found:
             pairs = [slash.split_token(t, lines) if tagged else slash.split_if_tagged(t) for t in plain_tokens]
-            yield Sentence(*zip(*pairs, strict=True))
+            words, tags = zip(*pairs, strict=True)
+            yield Sentence(words, tags, line=lines.number)
         elif not tagged:
             yield Sentence([])
 

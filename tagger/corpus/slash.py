@@ -65,11 +65,13 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
     for line in lines:
         found = tokens(line)
         if tagged is None and found:
-            yield Sentence(*zip(*map(split_if_tagged, found), strict=True))
+            words, tags = zip(*map(split_if_tagged, found), strict=True)
+            yield Sentence(words, tags, line=lines.number)
         elif not tagged:
-            yield Sentence(found)
+            yield Sentence(found, line=lines.number)
         elif found:
-            yield Sentence(*zip(*map(split.__getitem__, found), strict=True))
+            words, tags = zip(*map(split.__getitem__, found), strict=True)
+            yield Sentence(words, tags, line=lines.number)
 
 
 def write(sentence: Sentence, column: str) -> str:

@@ -14,6 +14,7 @@ from tagger.escaping import quote
 from tagger.files import Lines
 from tagger.sentence import Sentence
 
+LAYOUT = ("tsv",)
 WORD_NAMES = frozenset(["word", "words", "form", "forms", "token", "tokens", "text"])
 TAG_NAMES = frozenset(["tag", "tags", "pos", "upos", "xpos", "postag", "pos_tag", "label"])
 
@@ -31,10 +32,10 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
             words.append(word)
             tags.append(tag)
         elif words:
-            yield Sentence(words, None if tagged is False else tags)
+            yield Sentence(words, None if tagged is False else tags, LAYOUT, line=lines.number - len(words))
             words, tags = [], []
     if words:
-        yield Sentence(words, None if tagged is False else tags)
+        yield Sentence(words, None if tagged is False else tags, LAYOUT, line=lines.number - len(words) + 1)
 
 
 def write(sentence: Sentence, column: str) -> str:
