@@ -9,6 +9,7 @@ wrong with it becomes a `ModelError` that names file and array.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -25,6 +26,8 @@ from tagger.files import reason
 KINDS = {"b": "bytes", "u": "unsigned integers", "f": "floating-point numbers"}
 MOST_UNFOLDED, SMALL = 100, 1 << 24  # a file may unfold to so many times its size; a small one to so many bytes
 MOST_MEMBERS = 5000
+MOST_DESCRIPTION = 1 << 20  # bytes of a small file's description
+MOST_INTEGER = (1 << 63) - 1  # in a description
 MOST = 1 << 40  # times that anything was seen
 LARGEST = 1e12  # no number of ours comes near; sums of them stay finite in float32. Of nan the comparison is not true
 LEAST = 1e-100  # no frequency comes near; products of such numbers do not vanish
@@ -111,8 +114,42 @@ class Archive:
             raise self.error(f"its description lacks a proper {name!r}")
         return value
 
+    def read_description(self) -> dict[str, Any]:
+        """Take the member `meta`, a JSON object, into `meta`. Every number in it is finite and fits into 64 bits."""
+        text = self.take("meta", "b", None).tobytes()
+        self.check(len(text) < MOST_DESCRIPTION + 10 * self.size, f"its description has {len(text):,} bytes")
+        try:
+            meta = json.loads(
+                text.decode("utf-8", "surrogatepass"),
+                parse_int=bounded_integer,
+                parse_float=finite_number,
+                parse_constant=finite_number,
+            )
+        except (ValueError, RecursionError) as error:
+            raise self.error("its description is not JSON, or has numbers out of all bounds") from error
+        if not isinstance(meta, dict):
+            raise self.error("its description is not an object")
+        self.meta = meta
+        return meta
+
     def error(self, message: str) -> ModelError:
         return ModelError(f"{self.name}: not a usable model: {message}")
+
+
+def bounded_integer(digits: str) -> int:
+    """Parse an integer of JSON; NumPy cannot compare with one that has more than 64 bits."""
+    number = int(digits)
+    if abs(number) > MOST_INTEGER:
+        raise ValueError(digits[:40])
+    return number
+
+
+def finite_number(digits: str) -> float:
+    """Parse a number of JSON; Python would read 1e999 as infinity, and accept NaN."""
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(digits[:40])
+    return number
 
 
 @contextmanager

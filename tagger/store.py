@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from tagger.writing import atomic_writer
 FORMAT = 1
 KINDS = {"hmm": "HMMTagger", "crf": "CRFTagger", "bilstm": "BiLSTMTagger"}  # names of the package
 CLASSES = "classes"
-MOST_DESCRIPTION = 1 << 20  # bytes of a small file's description
 SCALARS = (str, int, float, type(None))
 
 
@@ -120,24 +119,13 @@ def reading(name: str) -> Iterator[Archive]:
 
 def read_meta(archive: Archive) -> None:
     """Fill the archive's description, if it is one that this program understands."""
-    text = archive.take("meta", "b", None).tobytes()
-    archive.check(len(text) < MOST_DESCRIPTION + 10 * archive.size, f"its description has {len(text):,} bytes")
-    try:
-        meta = json.loads(text.decode("utf-8", "surrogatepass"), parse_constant=not_json)
-    except (ValueError, RecursionError) as error:
-        raise archive.error("its description is not JSON") from error
-    version = meta.get("format") if isinstance(meta, dict) else None
+    meta = archive.read_description()
+    version = meta.get("format")
     if type(version) is not int or version < 1:
         raise archive.error("its description has no format version")
     if version > FORMAT:
         newer = f"format {plainly(str(version))}, written by tagger {plainly(str(meta.get('program')))}"
         raise ModelError(f"{archive.name}: {newer}, is newer than this program ({__version__}); please update it")
-    archive.meta = meta
-
-
-def not_json(constant: str) -> NoReturn:
-    """NaN and Infinity, which Python would let pass."""
-    raise ValueError(constant)
 
 
 def build(archive: Archive) -> Tagger:

@@ -10,7 +10,7 @@ import click
 
 from tagger.classes import SIZES
 from tagger.cli.manners import say
-from tagger.cli.options import PATH, encoding_option, examples, max_memory_option, on_error_option, quiet_option
+from tagger.cli.options import FREE, PATH, encoding_option, examples, max_memory_option, on_error_option, quiet_option
 from tagger.cli.training import check_model_output
 from tagger.cli.unlabeled import learn_from
 from tagger.clustering import MIN_COUNT
@@ -46,7 +46,7 @@ from tagger.store import save_classes
 )
 @encoding_option
 @on_error_option
-@max_memory_option
+@max_memory_option(FREE)
 @quiet_option
 def command(
     files: tuple[str, ...], output: str, sizes: tuple[int, ...], min_count: int, encoding: str, quiet: bool

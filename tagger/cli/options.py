@@ -22,6 +22,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 PATH = click.Path(allow_dash=True, readable=False)
 MODEL = "model.npz"
+FREE, NO_LIMIT = "what is free", "no limit"  # of memory
 LANGUAGES = ("english", "chinese")
 
 
@@ -161,9 +162,11 @@ class Size(click.ParamType):
         return min(size, sys.maxsize)
 
 
-def max_memory_option(command: Decorated) -> Decorated:
+def max_memory_option(default: str) -> Callable[[Decorated], Decorated]:
+    """A limit for the process. Without the option, that is what is free when training, and none else."""
+
     def hold(context: click.Context, param: click.Parameter, value: int | None) -> None:
-        if value:
+        if value or default == FREE:
             memory.limit(value)
 
     return click.option(
@@ -172,8 +175,8 @@ def max_memory_option(command: Decorated) -> Decorated:
         metavar="SIZE",
         expose_value=False,
         callback=hold,
-        help="Use no more, e.g. 4G.  [default: what is free]",
-    )(command)
+        help=f"Use no more, e.g. 4G.  [default: {default}]",
+    )
 
 
 def column_option(command: Decorated) -> Decorated:

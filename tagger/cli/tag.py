@@ -16,6 +16,7 @@ from tagger.cli.hints import STRIP, Hint, Look, tokenised, untagged
 from tagger.cli.inputs import PlainLines, Sentences, check_inputs, named_blocks
 from tagger.cli.manners import check_output, say_unmapped, say_written, skipped, tag_map_of
 from tagger.cli.options import (
+    NO_LIMIT,
     PATH,
     TEXT,
     Finite,
@@ -87,7 +88,7 @@ SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
 @click.option("--keep-tags", is_flag=True, help="Tokens that come as word/TAG keep it; word/NN|VB is one of these.")
 @click.option("--lexicon", metavar="FILE", type=PATH, help="Lines word TAB TAG[ TAG…]: the tags words may have.")
 @jobs_option
-@max_memory_option
+@max_memory_option(NO_LIMIT)
 @quiet_option
 def command(
     files: tuple[str, ...],

@@ -9,7 +9,7 @@ import click
 
 from tagger.checkpoint import Checkpoint
 from tagger.cli.manners import read_tagged
-from tagger.cli.options import PATH, Finite, corpus_options, examples, max_memory_option, quiet_option
+from tagger.cli.options import FREE, PATH, Finite, corpus_options, examples, max_memory_option, quiet_option
 from tagger.cli.training import (
     Stop,
     check_course,
@@ -62,7 +62,7 @@ SIZE = click.IntRange(1, 4096)
     show_default=True,
     help="Keep so many of words that are not in CORPUS.",
 )
-@max_memory_option
+@max_memory_option(FREE)
 @quiet_option
 def command(
     corpus: str,

@@ -10,7 +10,7 @@ import click
 
 from tagger.cli.hints import Hint, untagged
 from tagger.cli.manners import say, skipped
-from tagger.cli.options import PATH, corpus_options, examples, max_memory_option, quiet_option
+from tagger.cli.options import FREE, PATH, corpus_options, examples, max_memory_option, quiet_option
 from tagger.cli.training import check_model_output, closing_line, doubts, output_model_option, read_to_learn
 from tagger.constraints import read_lexicon
 from tagger.corpus import format_of, read_sentences
@@ -64,7 +64,7 @@ from tagger.store import save_model
     show_default=True,
     help="Rounds through text that is not, or partly, tagged.",
 )
-@max_memory_option
+@max_memory_option(FREE)
 @quiet_option
 def command(
     corpus: str,
