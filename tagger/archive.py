@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 
 from tagger.errors import ModelError, quote
-from tagger.files import reason
+from tagger.files import open_seekable, reason
 
 KINDS = {"b": "bytes", "u": "unsigned integers", "f": "floating-point numbers"}
 MOST_UNFOLDED, SMALL = 100, 1 << 24  # a file may unfold to so many times its size; a small one to so many bytes
@@ -45,7 +45,7 @@ class Archive:
         self.name, self.members = name, members
         self.meta: dict[str, Any] = {}
         assert members.fp is not None
-        self.size = os.fstat(members.fp.fileno()).st_size
+        self.size = members.fp.seek(0, os.SEEK_END)
         declared = members.infolist()
         self.check(len(declared) <= MOST_MEMBERS, f"it has {len(declared):,} members")
         self.left = {member.filename: member for member in declared}  # not taken yet
@@ -153,12 +153,13 @@ def finite_number(digits: str) -> float:
 
 
 @contextmanager
-def open_archive(name: str) -> Iterator[Archive]:
-    """The archive of a file. That there is none is left to the caller to say."""
+def open_archive(name: str, opened: IO[bytes] | None = None) -> Iterator[Archive]:
+    """The archive of a file, which may be open already. That there is none is left to the caller to say."""
     try:
         with ExitStack() as stack:
+            stream = opened or stack.enter_context(open_seekable(name))
             try:
-                members = stack.enter_context(zipfile.ZipFile(name))
+                members = stack.enter_context(zipfile.ZipFile(stream))
             except OSError:
                 raise
             except Exception as error:  # whatever a damaged directory makes zipfile raise, which is not one family

@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from tagger.archive import Archive, Arrays, open_archive, write_archive
 from tagger.classes import WordClasses, read_clusters
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import FileError, MissingModelError, ModelError, plainly, quote
-from tagger.files import BROKEN, open_input
+from tagger.files import open_seekable, reason
 from tagger.model import Predictor, Tagger
 from tagger.version import __version__
 from tagger.writing import atomic_writer
@@ -82,9 +82,17 @@ def save_classes(classes: WordClasses, path: str | os.PathLike[str]) -> None:
 def load_classes(path: str | os.PathLike[str]) -> WordClasses:
     """Read word classes from a file: one of `save_classes`, or the clusters of another program as text."""
     name = os.fspath(path)
-    if not begins_as_zip(name):
-        return read_clusters(name)
-    with reading(name) as archive:
+    try:
+        with open_seekable(name) as stream:
+            zipped = stream.read(2) == b"PK"
+            stream.seek(0)
+            return restore_classes(name, stream) if zipped else read_clusters(name, stream)
+    except OSError as error:
+        raise FileError(f"cannot read {name}: {reason(error)}") from error
+
+
+def restore_classes(name: str, stream: IO[bytes]) -> WordClasses:
+    with reading(name, stream) as archive:
         kind = archive.setting("kind", str)
         if kind != CLASSES:
             raise ModelError(
@@ -95,13 +103,6 @@ def load_classes(path: str | os.PathLike[str]) -> WordClasses:
         return classes
 
 
-def begins_as_zip(name: str) -> bool:
-    """Whatever is wrong with the file, its proper reader will say better."""
-    with contextlib.suppress(*BROKEN, FileError), open_input(name) as stream:
-        return bool(stream.read(2) == b"PK")
-    return False
-
-
 def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Arrays) -> None:
     meta = {"format": FORMAT, "program": __version__} | meta
     text = json.dumps(meta, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
@@ -110,9 +111,9 @@ def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Arrays) ->
 
 
 @contextlib.contextmanager
-def reading(name: str) -> Iterator[Archive]:
+def reading(name: str, opened: IO[bytes] | None = None) -> Iterator[Archive]:
     """The archive of a file, its description read. That there is none is left to the caller to say."""
-    with open_archive(name) as archive:
+    with open_archive(name, opened) as archive:
         read_meta(archive)
         yield archive
 

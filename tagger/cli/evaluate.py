@@ -11,10 +11,8 @@ from typing import Any
 
 import click
 
-from tagger.cli.manners import check_output, name_of, page_for, read_tagged, say, say_unmapped, tag_map_of, write_text
+from tagger.cli.manners import name_of, page_for, read_tagged, say, say_unmapped, tag_map_of, write_text
 from tagger.cli.options import (
-    PATH,
-    TEXT,
     encoding_option,
     examples,
     given,
@@ -26,6 +24,7 @@ from tagger.cli.options import (
     quiet_option,
     report_option,
 )
+from tagger.cli.paths import INPUT, TEXT, FileCommand
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, quote, several
 from tagger.evaluation_page import Judged, evaluation_page
@@ -42,6 +41,7 @@ Tags = list[list[str]]
 
 @click.command(
     "eval",
+    cls=FileCommand,
     short_help="Judge a model, or tags from anywhere, by a corpus.",
     epilog=examples(
         "tagger eval gold.txt",
@@ -55,8 +55,10 @@ Tags = list[list[str]]
 )
 @click.argument("gold", type=TEXT)
 @models_option
-@click.option("--predictions", metavar="FILE", type=PATH, help="Judge these tags instead of a model's.")
-@click.option("--compare", "others", metavar="MODEL", multiple=True, help="Is the model better than this one?")
+@click.option("--predictions", metavar="FILE", type=INPUT, help="Judge these tags instead of a model's.")
+@click.option(
+    "--compare", "others", type=INPUT, metavar="MODEL", multiple=True, help="Is the model better than this one?"
+)
 @report_option
 @input_format_option
 @encoding_option
@@ -90,8 +92,7 @@ def command(
     --map renames tags on all sides before they are compared; so a map from Penn to universal tags serves for GOLD with
     either.
     """
-    check_output(output, gold, predictions, map_path, *model_paths, *others)
-    template = page_for(report, "evaluation.html", gold, predictions, map_path, output, *model_paths, *others)
+    template = page_for(report, "evaluation.html")
     tag_map = tag_map_of(map_path)
     model = load_models(model_paths) if not predictions or given("model_paths") else None
     rival_models = {path: load_model(path) for path in others}

@@ -8,9 +8,8 @@ from dataclasses import asdict
 import click
 
 from tagger.cli.hints import Hint, untagged
-from tagger.cli.manners import check_output, say
+from tagger.cli.manners import say
 from tagger.cli.options import (
-    TEXT,
     encoding_option,
     examples,
     input_format_option,
@@ -18,6 +17,7 @@ from tagger.cli.options import (
     output_option,
     quiet_option,
 )
+from tagger.cli.paths import TEXT, FileCommand
 from tagger.corpus import format_of, read_sentences
 from tagger.explain import Explanation, explain
 from tagger.files import Lines
@@ -29,6 +29,7 @@ from tagger.writing import open_output
 
 @click.command(
     "explain",
+    cls=FileCommand,
     short_help="Say why each word gets its tag.",
     epilog=examples(
         'echo "They can fish ." | tagger explain',
@@ -67,7 +68,6 @@ def command(
         raise click.UsageError("--json and --html: choose one.")
     if len(model_paths) > 1:
         raise click.UsageError("-m: several models have no score whose parts could be named: explain one at a time.")
-    check_output(output, file, *model_paths)
     model = load_model(*model_paths)
     if model.caveat:
         say(model.caveat, quiet)

@@ -14,28 +14,16 @@ import click
 
 from tagger import memory
 from tagger.cli.manners import SKIPPED, tell_skipped
+from tagger.cli.paths import INPUT, OUTPUT, FileCommand, OutputFile, TemplateFile
 from tagger.corpus import FORMATS
 from tagger.corpus.conllu import COLUMNS
 from tagger.files import Skipped, exists
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-PATH = click.Path(allow_dash=True, readable=False)
 MODEL = "model.npz"
 FREE, NO_LIMIT = "what is free", "no limit"  # of memory
 LANGUAGES = ("english", "chinese")
-
-
-class Text(click.Path):
-    """A file to read, where a model is easily named instead."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if str(value).endswith(".npz"):
-            self.fail(f"{value} is a model: name it with -m {value}", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-TEXT = Text(allow_dash=True, readable=False)
 
 
 class Finite(click.FloatRange):
@@ -65,7 +53,7 @@ def models_option(command: Decorated, which: str = "The model to use; of several
         "-m",
         "--model",
         "model_paths",
-        type=PATH,
+        type=INPUT,
         metavar="FILE",
         multiple=True,
         callback=default,
@@ -80,12 +68,13 @@ def model_option(command: Decorated) -> Decorated:
 
 def output_option(command: Decorated) -> Decorated:
     help = "Where to write.  [default: standard output]"
-    return click.option("-o", "--output", type=PATH, metavar="FILE", default="-", help=help)(command)
+    return click.option("-o", "--output", type=OutputFile(stdout=True), metavar="FILE", default="-", help=help)(command)
 
 
 def features_option(command: Decorated) -> Decorated:
     return click.option(
         "--features",
+        type=TemplateFile(),
         default="default",
         show_default=True,
         metavar="NAME|FILE",
@@ -100,7 +89,7 @@ def jobs_option(command: Decorated) -> Decorated:
 
 def report_option(command: Decorated) -> Decorated:
     help = "Also write a page for a browser."
-    return click.option("--report", metavar="FILE", type=PATH, help=help)(command)
+    return click.option("--report", metavar="FILE", type=OUTPUT, help=help)(command)
 
 
 def quiet_option(command: Decorated) -> Decorated:
@@ -194,7 +183,7 @@ def tokenize_option(command: Decorated) -> Decorated:
     )(command)
 
 
-class TokenizingCommand(click.Command):
+class TokenizingCommand(FileCommand):
     """One where `--tokenize` may stand alone, also before a file: only a language that follows is its value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -209,7 +198,7 @@ class TokenizingCommand(click.Command):
 
 def map_option(command: Decorated) -> Decorated:
     help = "Rename tags: lines TAG TAB TAG. Tags that it does not mention stay."
-    return click.option("--map", "map_path", type=PATH, metavar="FILE", help=help)(command)
+    return click.option("--map", "map_path", type=INPUT, metavar="FILE", help=help)(command)
 
 
 def given(option: str) -> bool:

@@ -9,7 +9,8 @@ import click
 
 from tagger.checkpoint import Checkpoint
 from tagger.cli.manners import read_tagged
-from tagger.cli.options import FREE, PATH, Finite, corpus_options, examples, max_memory_option, quiet_option
+from tagger.cli.options import FREE, Finite, corpus_options, examples, max_memory_option, quiet_option
+from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.training import (
     Stop,
     check_course,
@@ -29,6 +30,7 @@ SIZE = click.IntRange(1, 4096)
 
 @click.command(
     "train-bilstm",
+    cls=FileCommand,
     epilog=examples(
         "tagger train-bilstm train.txt --dev dev.txt",
         "tagger train-bilstm train.txt --dev dev.txt --vectors glove.6B.100d.txt.gz -o english.npz",
@@ -36,7 +38,7 @@ SIZE = click.IntRange(1, 4096)
         "tagger train-bilstm train.txt --dev dev.txt --resume",
     ),
 )
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=INPUT)
 @output_model_option
 @corpus_options
 @course_options(patience=5, every=1, unit="epoch")
@@ -54,7 +56,7 @@ SIZE = click.IntRange(1, 4096)
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Other seeds give other models."
 )
-@click.option("--vectors", metavar="FILE", type=PATH, help="Word vectors as text: word2vec, GloVe, fastText.")
+@click.option("--vectors", metavar="FILE", type=INPUT, help="Word vectors as text: word2vec, GloVe, fastText.")
 @click.option(
     "--max-vectors",
     type=click.IntRange(0),
@@ -72,7 +74,7 @@ def command(
     column: str,
     dev: str | None,
     log: str | None,
-    checkpoint: str | None,
+    checkpoint: str,
     checkpoint_every: int,
     resume: bool,
     vectors: str | None,
@@ -86,8 +88,7 @@ def command(
     model so far.
     """
     begin = time.perf_counter()
-    checkpoint = checkpoint or f"{output}.checkpoint"
-    check_course(dev, log, checkpoint, output, corpus, vectors)
+    check_course(dev, checkpoint, quiet)
     need_torch()
     sentences = read_to_learn(corpus, input_format, encoding, column, quiet)
     dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None

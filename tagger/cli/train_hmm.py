@@ -10,8 +10,9 @@ import click
 
 from tagger.cli.hints import Hint, untagged
 from tagger.cli.manners import say, skipped
-from tagger.cli.options import FREE, PATH, corpus_options, examples, max_memory_option, quiet_option
-from tagger.cli.training import check_model_output, closing_line, doubts, output_model_option, read_to_learn
+from tagger.cli.options import FREE, corpus_options, examples, max_memory_option, quiet_option
+from tagger.cli.paths import INPUT, FileCommand
+from tagger.cli.training import closing_line, doubts, output_model_option, read_to_learn
 from tagger.constraints import read_lexicon
 from tagger.corpus import format_of, read_sentences
 from tagger.errors import several
@@ -23,6 +24,7 @@ from tagger.store import save_model
 
 @click.command(
     "train-hmm",
+    cls=FileCommand,
     epilog=examples(
         "tagger train-hmm corpus.txt",
         "tagger train-hmm people-daily.txt --encoding gbk -o chinese.npz",
@@ -30,7 +32,7 @@ from tagger.store import save_model
         "tagger train-hmm small.txt --unlabeled news.txt.gz --lexicon words.tsv",
     ),
 )
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=INPUT)
 @output_model_option
 @corpus_options
 @click.option(
@@ -54,9 +56,9 @@ from tagger.store import save_model
     show_default=True,
     help="Letters at a word's end that are looked at.",
 )
-@click.option("--lexicon", metavar="FILE", type=PATH, help="Tags that words may have: lines of word, tab, tags.")
+@click.option("--lexicon", metavar="FILE", type=INPUT, help="Tags that words may have: lines of word, tab, tags.")
 @click.option("--partial", is_flag=True, help="word/? may have any tag, word/NN|VB one of two.")
-@click.option("--unlabeled", metavar="FILE", type=PATH, multiple=True, help="Untagged text to learn words from.")
+@click.option("--unlabeled", metavar="FILE", type=INPUT, multiple=True, help="Untagged text to learn words from.")
 @click.option(
     "--em-iterations",
     type=click.IntRange(1),
@@ -85,7 +87,6 @@ def command(
     begin = time.perf_counter()
     if settings["order"] == 1 and (unlabeled or settings["partial"]):
         raise click.UsageError("--unlabeled and --partial need --order 2: a model of first order is counted only.")
-    check_model_output(output, corpus, lexicon, *unlabeled)
     sentences = read_to_learn(corpus, input_format, encoding, column, quiet, settings["partial"])
     hint = Hint(untagged(known_tags(sentences)), quiet=quiet)
     raw = [sentence for path in unlabeled for sentence in read_untagged(path, encoding, hint)]
