@@ -223,13 +223,15 @@ def standard_input() -> IO[bytes]:
 
 
 def pipe_identity(path: str) -> tuple[int, int] | None:
-    """Number of the device and the file of a pipe, terminal or standard input; None for a file that can be read again,
-    and for one that cannot be looked at."""
+    """Number of the device and the file of a pipe or terminal; None for a file that can be read again, and for one that
+    cannot be looked at. Standard input has the same numbers in all workers, where it is closed."""
+    if path == "-":
+        return (0, 0)
     try:
-        status = os.fstat(sys.stdin.fileno()) if path == "-" else Path(path).stat()
-    except (OSError, ValueError, AttributeError):
+        status = Path(path).stat()
+    except (OSError, ValueError):
         return None
-    return None if stat.S_ISREG(status.st_mode) and path != "-" else (status.st_dev, status.st_ino)
+    return None if stat.S_ISREG(status.st_mode) else (status.st_dev, status.st_ino)
 
 
 def is_live(stream: Any) -> bool:

@@ -521,9 +521,13 @@ def test_where_something_else_is_no_checkpoint_is_saved_nor_removed(corpus, tmp_
     [
         (["--features", "feat.txt", "--checkpoint", "feat.txt"], "cannot write feat.txt: it is an input"),
         (["--features", "feat.txt", "-o", "feat.txt"], "cannot write feat.txt: it is an input"),
-        (["--init", "old.npz", "--checkpoint", "old.npz"], "old.npz is no checkpoint"),
-        (["--log", "same", "--checkpoint", "same"], "cannot write same: it is an input or another output"),
-        (["--log", "model.npz.checkpoint"], "cannot write model.npz.checkpoint: it is an input or another output"),
+        (["--init", "old.npz", "--log", "old.npz"], "cannot write old.npz: it is an input of this command (--init"),
+        (
+            ["--init", "old.npz", "--checkpoint", "old.npz"],
+            "cannot write old.npz: it is an input of this command (--init",
+        ),
+        (["--log", "same", "--checkpoint", "same"], "cannot write same: it is another output of this command"),
+        (["--log", "model.npz.checkpoint"], "cannot write model.npz.checkpoint: it is another output"),
         (["-o", ""], "cannot write : it names a folder"),
         (["-o", "x" * 250], f"cannot write {'x' * 250}.checkpoint: its name is too long"),
         (["--log", "/dev/full"], "cannot write /dev/full: No space left"),

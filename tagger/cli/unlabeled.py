@@ -26,7 +26,7 @@ def learn_from(
     min_count: int = MIN_COUNT,
 ) -> WordClasses:
     """The classes of the words of these files, and of `more` sentences."""
-    if any(path == "-" or pipe_identity(path) for path in files):
+    if any(map(pipe_identity, files)):
         raise click.UsageError("Raw text is read twice: it cannot come from standard input or a pipe; name a file.")
 
     noted = [skipped()]  # what is left out is noted the first time
