@@ -98,6 +98,11 @@ def test_devices_may_be_named_twice(home):
     assert done.returncode == 0, done.stderr
 
 
+def test_a_setting_that_no_model_can_hold_is_wrong_usage(home):
+    done = shell(home, f"tagger train-hmm corpus.txt -o big.npz --rare-count {10**30}")
+    assert done.returncode == 2 and "expected a number below 2,147,483,648, got 1000" in done.stderr
+
+
 @pytest.mark.parametrize("option", ["--log", "--checkpoint", "-o"])
 def test_what_cannot_go_to_standard_output_is_wrong_usage(home, option):
     done = shell(home, f"tagger train-crf corpus.txt {option} -")

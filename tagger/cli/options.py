@@ -38,6 +38,16 @@ class Finite(click.FloatRange):
         return number
 
 
+class Count(click.IntRange):
+    """A whole number of 32 bits: larger ones fit into no array, and no model file."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if number >= 1 << 31:
+            self.fail(f"expected a number below {1 << 31:,}, got {str(value)[:40]}.", param, ctx)
+        return number
+
+
 def examples(*lines: str) -> str:
     """The last words of a command's help."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])

@@ -9,7 +9,7 @@ import click
 
 from tagger.checkpoint import Checkpoint
 from tagger.cli.manners import read_tagged
-from tagger.cli.options import FREE, Finite, corpus_options, examples, max_memory_option, quiet_option
+from tagger.cli.options import FREE, Count, Finite, corpus_options, examples, max_memory_option, quiet_option
 from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.training import (
     Stop,
@@ -42,10 +42,8 @@ SIZE = click.IntRange(1, 4096)
 @output_model_option
 @corpus_options
 @course_options(patience=5, every=1, unit="epoch")
-@click.option("--epochs", type=click.IntRange(1), default=20, show_default=True, help="Passes through the corpus.")
-@click.option(
-    "--batch-size", type=click.IntRange(0), default=0, help="Sentences.  [default: 32, fewer of a small corpus]"
-)
+@click.option("--epochs", type=Count(1), default=20, show_default=True, help="Passes through the corpus.")
+@click.option("--batch-size", type=Count(0), default=0, help="Sentences.  [default: 32, fewer of a small corpus]")
 @click.option("--learning-rate", type=Finite(0, 1, min_open=True), default=0.002, show_default=True, help="Of Adam.")
 @click.option("--dropout", type=Finite(0, 1, max_open=True), default=0.33, show_default=True, help="Share left out.")
 @click.option("--word-size", type=SIZE, default=100, show_default=True, help="Of a word's embedding.")
@@ -59,7 +57,7 @@ SIZE = click.IntRange(1, 4096)
 @click.option("--vectors", metavar="FILE", type=INPUT, help="Word vectors as text: word2vec, GloVe, fastText.")
 @click.option(
     "--max-vectors",
-    type=click.IntRange(0),
+    type=Count(0),
     default=100000,
     show_default=True,
     help="Keep so many of words that are not in CORPUS.",

@@ -12,6 +12,7 @@ from tagger.classes import WordClasses
 from tagger.cli.manners import read_tagged, say
 from tagger.cli.options import (
     FREE,
+    Count,
     Finite,
     corpus_options,
     examples,
@@ -70,15 +71,15 @@ from tagger.store import load_classes, load_model
 )
 @click.option("--l2", type=Finite(0), default=0.25, show_default=True, help="Penalty l2·‖w‖² on the weights.")
 @click.option("--l1", type=Finite(0), default=0.0, show_default=True, help="Penalty l1·‖w‖₁: many weights become zero.")
-@click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Leave out rarer features.")
+@click.option("--min-count", type=Count(1), default=1, show_default=True, help="Leave out rarer features.")
 @click.option(
     "--min-pair-count",
-    type=click.IntRange(1),
+    type=Count(1),
     default=2,
     show_default=True,
     help="Leave out features of several words that are rarer.",
 )
-@click.option("--max-iterations", type=click.IntRange(1), default=200, show_default=True, help="Stop after so many.")
+@click.option("--max-iterations", type=Count(1), default=200, show_default=True, help="Stop after so many.")
 @click.option(
     "--tolerance",
     type=Finite(0),
@@ -90,7 +91,7 @@ from tagger.store import load_classes, load_model
     "--init", metavar="MODEL", type=InputFile(replaceable=True), help="Go on from a CRF: adapt it to this corpus."
 )
 @click.option("--partial", is_flag=True, help="word/? may have any tag, word/NN|VB one of two.")
-@click.option("--threads", type=click.IntRange(0), default=0, help="Threads to use.  [default: all cores]")
+@click.option("--threads", type=Count(0), default=0, help="Threads to use.  [default: all cores]")
 @max_memory_option(FREE)
 @quiet_option
 def command(

@@ -10,7 +10,7 @@ import click
 
 from tagger.cli.hints import Hint, untagged
 from tagger.cli.manners import say, skipped
-from tagger.cli.options import FREE, corpus_options, examples, max_memory_option, quiet_option
+from tagger.cli.options import FREE, Count, corpus_options, examples, max_memory_option, quiet_option
 from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.training import closing_line, doubts, output_model_option, read_to_learn
 from tagger.constraints import read_lexicon
@@ -44,7 +44,7 @@ from tagger.store import save_model
 )
 @click.option(
     "--rare-count",
-    type=click.IntRange(1),
+    type=Count(1),
     default=10,
     show_default=True,
     help="Words seen at most so often teach how unknown words behave; of more frequent ones the neighbours count, too.",
@@ -61,7 +61,7 @@ from tagger.store import save_model
 @click.option("--unlabeled", metavar="FILE", type=INPUT, multiple=True, help="Untagged text to learn words from.")
 @click.option(
     "--em-iterations",
-    type=click.IntRange(1),
+    type=Count(1),
     default=3,
     show_default=True,
     help="Rounds through text that is not, or partly, tagged.",

@@ -18,7 +18,7 @@ import click
 from tagger.checkpoint import Checkpoint
 from tagger.cli.bars import open_bar, show_bar
 from tagger.cli.manners import read_tagged, say
-from tagger.cli.options import MODEL, Decorated, given
+from tagger.cli.options import MODEL, Count, Decorated, given
 from tagger.cli.paths import INPUT, OUTPUT, OutputFile
 from tagger.corpus.tsv import header
 from tagger.course import INTERRUPTED, Progress
@@ -77,7 +77,7 @@ def course_options(patience: int, every: int, unit: str) -> Callable[[Decorated]
         click.option("--dev", metavar="FILE", type=INPUT, help="A tagged corpus: its best model is kept."),
         click.option(
             "--patience",
-            type=click.IntRange(1),
+            type=Count(1),
             default=patience,
             show_default=True,
             help="Stop after so many scorings of --dev without a gain.",
@@ -91,7 +91,7 @@ def course_options(patience: int, every: int, unit: str) -> Callable[[Decorated]
         ),
         click.option(
             "--checkpoint-every",
-            type=click.IntRange(1),
+            type=Count(1),
             default=every,
             show_default=True,
             help=f"So many {unit}s apart.",
