@@ -9,6 +9,7 @@ wrong with it becomes a `ModelError` that names file and array.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -21,11 +22,13 @@ import numpy as np
 
 from tagger.errors import ModelError
 from tagger.escaping import quote
-from tagger.files import reason
+from tagger.files import open_seekable, reason
 
 KINDS = {"b": "bytes", "u": "unsigned integers", "f": "floating-point numbers"}
 MOST_UNFOLDED, SMALL = 100, 1 << 24  # a file may unfold to so many times its size; a small one to so many bytes
 MOST_MEMBERS = 5000
+MOST_DESCRIPTION = 1 << 20  # bytes of a small file's description
+MOST_INTEGER = (1 << 63) - 1  # in a description
 MOST = 1 << 40  # times that anything was seen
 LARGEST = 1e12  # no number of ours comes near; sums of them stay finite in float32. Of nan the comparison is not true
 LEAST = 1e-100  # no frequency comes near; products of such numbers do not vanish
@@ -43,7 +46,7 @@ class Archive:
         self.name, self.members = name, members
         self.meta: dict[str, Any] = {}
         assert members.fp is not None
-        self.size = os.fstat(members.fp.fileno()).st_size
+        self.size = members.fp.seek(0, os.SEEK_END)
         declared = members.infolist()
         self.check(len(declared) <= MOST_MEMBERS, f"it has {len(declared):,} members")
         self.left = {member.filename: member for member in declared}  # not taken yet
@@ -116,17 +119,52 @@ class Archive:
             raise self.error(f"its description lacks a proper {name!r}")
         return value
 
+    def read_description(self) -> dict[str, Any]:
+        """Take the member `meta`, a JSON object, into `meta`. Every number in it is finite and fits into 64 bits."""
+        text = self.take("meta", "b", None).tobytes()
+        self.check(len(text) < MOST_DESCRIPTION + 10 * self.size, f"its description has {len(text):,} bytes")
+        try:
+            meta = json.loads(
+                text.decode("utf-8", "surrogatepass"),
+                parse_int=bounded_integer,
+                parse_float=finite_number,
+                parse_constant=finite_number,
+            )
+        except (ValueError, RecursionError) as error:
+            raise self.error("its description is not JSON, or has numbers out of all bounds") from error
+        if not isinstance(meta, dict):
+            raise self.error("its description is not an object")
+        self.meta = meta
+        return meta
+
     def error(self, message: str) -> ModelError:
         return ModelError(f"{self.name}: not a usable model: {message}")
 
 
+def bounded_integer(digits: str) -> int:
+    """Parse an integer of JSON; NumPy cannot compare with one that has more than 64 bits."""
+    number = int(digits)
+    if abs(number) > MOST_INTEGER:
+        raise ValueError(digits[:40])
+    return number
+
+
+def finite_number(digits: str) -> float:
+    """Parse a number of JSON; Python would read 1e999 as infinity, and accept NaN."""
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(digits[:40])
+    return number
+
+
 @contextmanager
-def open_archive(name: str) -> Iterator[Archive]:
-    """The archive of a file. That there is none is left to the caller to say."""
+def open_archive(name: str, opened: IO[bytes] | None = None) -> Iterator[Archive]:
+    """The archive of a file, which may be open already. That there is none is left to the caller to say."""
     try:
         with ExitStack() as stack:
+            stream = opened or stack.enter_context(open_seekable(name))
             try:
-                members = stack.enter_context(zipfile.ZipFile(name))
+                members = stack.enter_context(zipfile.ZipFile(stream))
             except OSError:
                 raise
             except Exception as error:  # whatever a damaged directory makes zipfile raise, which is not one family

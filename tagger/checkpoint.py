@@ -1,7 +1,7 @@
 """What a training has reached, on disk, so that nothing is lost when the machine dies.
 
 A checkpoint holds the weights, the best ones on the dev set, and fingerprints of everything they belong to: resuming
-with another corpus, template or tag set would be nonsense, and is refused with the reason.
+with another corpus, dev set, template or tag set would be nonsense, and is refused with the reason.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tagger.archive import open_archive, write_archive
+from tagger.archive import Archive, open_archive, write_archive
 from tagger.errors import ModelError, TrainingError
+from tagger.escaping import quote
 from tagger.files import exists, reason
+from tagger.sentence import Sentence
 from tagger.writing import atomic_writer
 
 MOST_ITERATIONS = 1 << 31
@@ -31,6 +33,11 @@ def is_checkpoint(path: str) -> bool:
     with suppress(ModelError, FileNotFoundError), open_archive(path) as archive:
         return archive.left.keys() == {"meta.npy", "weights.npy", "best.npy"}
     return False
+
+
+def corpus_fingerprint(sentences: Iterable[Sentence] | None) -> str:
+    """Hash the words and tags of a corpus; none at all differs from an empty one."""
+    return fingerprint([None] if sentences is None else ((sentence.words, sentence.tags) for sentence in sentences))
 
 
 def fingerprint(parts: Iterable[object]) -> str:
@@ -49,6 +56,18 @@ class State:
     best_iteration: int = 0
     best_accuracy: float | None = None
     best_weights: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+
+def read_state(archive: Archive, size: int, best_size: int) -> State:
+    """Take the state out of a checkpoint whose description has been read, and check that its parts fit together."""
+    iteration, best_iteration = (archive.setting(name, int) for name in ("iteration", "best_iteration"))
+    rising = 0 <= best_iteration <= iteration < MOST_ITERATIONS
+    archive.check(rising, f"expected best_iteration up to iteration, got {best_iteration} and {iteration}")
+    accuracy = archive.meta.get("best_accuracy")
+    share = accuracy is None or (isinstance(accuracy, float) and 0 <= accuracy <= 1)
+    archive.check(share, f"expected a best_accuracy from 0.0 to 1.0, got {quote(str(accuracy))}")
+    best = archive.take("best", "f", 0 if accuracy is None else best_size)  # there are none without a dev set
+    return State(iteration, archive.take("weights", "f", size), best_iteration, accuracy, best)
 
 
 @dataclass(frozen=True)
@@ -90,26 +109,18 @@ class Checkpoint:
             raise TrainingError(f"cannot resume: there is no checkpoint {name!r}; leave out --resume to begin anew")
         try:
             with open_archive(name) as archive:
-                meta = json.loads(archive.take("meta", "b", None).tobytes())
-                archive.check(isinstance(meta, dict), "its description is not an object")
-                archive.meta = meta
+                archive.read_description()
                 self.compare(archive.setting("prints", dict), prints)
-                weights, best = archive.take("weights", "f", size), archive.take("best", "f", None)
-                expected = size if best_size is None else best_size
-                archive.check(len(best) in (0, expected), "its best weights are of another size")
-                accuracy = meta.get("best_accuracy")
-                archive.check(accuracy is None or isinstance(accuracy, float), "its accuracy is no number")
-                reached = [archive.setting(name, int) for name in ("iteration", "best_iteration")]
-                archive.check(all(0 <= number < MOST_ITERATIONS for number in reached), "its iterations are no numbers")
-                return State(reached[0], weights, reached[1], accuracy, best)
-        except (OSError, ValueError, RecursionError, ModelError) as error:
+                return read_state(archive, size, size if best_size is None else best_size)
+        except (OSError, ModelError) as error:
             raise TrainingError(f"cannot resume from {name}: {reason(error)}") from error
 
     def compare(self, saved: dict[str, str], now: dict[str, str]) -> None:
         differ = [name for name, value in now.items() if saved.get(name) != value]
         if differ:
             raise TrainingError(
-                f"cannot resume from {os.fspath(self.path)}: it belongs to another {' and another '.join(differ)}"
+                f"cannot resume from {os.fspath(self.path)}: it belongs to another {' and another '.join(differ)}; "
+                "name the same as before, or leave out --resume to begin anew"
             )
 
     def remove(self) -> None:

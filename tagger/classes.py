@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import IO
 
 import numpy as np
 
@@ -87,11 +88,11 @@ class WordClasses:
         return cls(words, classes)
 
 
-def read_clusters(path: str) -> WordClasses:
+def read_clusters(path: str, opened: IO[bytes] | None = None) -> WordClasses:
     """The clusters of another program: lines `path TAB word TAB count`, the path a way through a binary tree (Brown
     et al. 1992). Classes of size n are the subtrees at the greatest depth that has at most n of them; names that are no
     paths are cut in the same way, after so many characters."""
-    lines = Lines(path)
+    lines = Lines(path, opened=opened)
     paths: dict[str, str] = {}
     for line in lines:
         cells = line.split("\t")

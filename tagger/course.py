@@ -48,6 +48,8 @@ class Course:
         self.state = State(0, weights)
         if self.checkpoint and self.checkpoint.resume:
             self.state = self.checkpoint.load(self.prints, len(weights), best)
+            self.state.weights = self.state.weights.astype(weights.dtype, copy=False)
+            self.state.best_weights = self.state.best_weights.astype(weights.dtype, copy=False)
         return self.state
 
     def after(

@@ -15,7 +15,7 @@ import numpy as np
 
 from tagger import memory
 from tagger.archive import Archive, Arrays, narrow_floats
-from tagger.checkpoint import Checkpoint, fingerprint
+from tagger.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
 from tagger.classes import WordClasses
 from tagger.cores import available_cores
 from tagger.course import Course, Watch
@@ -144,7 +144,7 @@ class CRFTagger(Tagger):
                     dev_score=dev_score if dev else None,
                     watch=watch,
                     checkpoint=checkpoint,
-                    prints=self.prints(sentences, init) if checkpoint else {},
+                    prints=self.prints(sentences, dev, init) if checkpoint else {},
                 ),
             ).train()
         if not np.isfinite(found.loss):
@@ -183,11 +183,12 @@ class CRFTagger(Tagger):
             + 1e8
         )
 
-    def prints(self, sentences: list[Sentence], init: CRFTagger | None) -> dict[str, str]:
+    def prints(self, sentences: list[Sentence], dev: list[Sentence] | None, init: CRFTagger | None) -> dict[str, str]:
         """Fingerprints of what a checkpoint belongs to."""
         classes = self.features_.classes
         return {
-            "corpus": fingerprint((sentence.words, sentence.tags) for sentence in sentences),
+            "corpus": corpus_fingerprint(sentences),
+            "dev set": corpus_fingerprint(dev),
             "template": fingerprint([self.template_, self.min_count, self.min_pair_count]),
             "tag set": fingerprint(self.classes_),
             "penalty": fingerprint([self.l1, self.l2]),

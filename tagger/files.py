@@ -1,4 +1,4 @@
-"""Opening any file: compressed, encoded, or standard input.
+"""Opening any file: compressed, encoded, or standard input. What may be a pipe is opened once.
 
 `Lines` hands out lines as they arrive. It takes whatever the other side has ready, so that somebody who types a line is
 answered at once while a large file is still read in large blocks. Only `\\n` and `\\r\\n` end a line: U+2028 and its
@@ -11,6 +11,7 @@ import bz2
 import codecs
 import contextlib
 import gzip
+import io
 import lzma
 import os
 import re
@@ -22,7 +23,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tagger.disguise import disguise
 from tagger.errors import CorpusError, FileError, several
@@ -63,8 +64,15 @@ class Lines:
     """The lines of one input, numbered, without their ends. With `skipped`, readers leave out what is faulty and note
     it there."""
 
-    def __init__(self, path: str | os.PathLike[str], encoding: str = "utf-8", skipped: Skipped | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        encoding: str = "utf-8",
+        skipped: Skipped | None = None,
+        opened: IO[bytes] | None = None,
+    ) -> None:
         self.path = os.fspath(path)
+        self.opened = opened  # the bytes of the file, if it is open already
         self.name = "stdin" if self.path == "-" else self.path
         self.encoding = encoding
         self.skipped = skipped
@@ -168,7 +176,7 @@ class Lines:
 
     def _texts(self) -> Generator[str, None, None]:
         try:
-            with open_input(self.path) as stream:
+            with open_input(self.path, self.opened) as stream:
                 self._live, self._stream = is_live(stream), stream
                 first = True
                 while True:
@@ -188,16 +196,48 @@ class Lines:
 
 
 @contextlib.contextmanager
-def open_input(path: str) -> Iterator[Any]:
-    """A binary stream with `read1`; `-` is standard input, which stays open."""
+def open_input(path: str, opened: IO[bytes] | None = None) -> Iterator[Any]:
+    """A binary stream with `read1`, decompressed; `-` is standard input, which stays open, as does what is `opened`."""
+    compressed = COMPRESSED.get(Path(path).suffix)
     if path == "-":
-        if sys.stdin is None:
-            raise FileError("cannot read stdin: it is closed")
-        yield sys.stdin.buffer
-    else:
-        opener = COMPRESSED.get(Path(path).suffix, open)
-        with opener(path, "rb") as stream:
+        yield opened or standard_input()
+    elif compressed:
+        with compressed(opened or path, "rb") as stream:
             yield stream
+    elif opened:
+        yield opened
+    else:
+        with Path(path).open("rb") as stream:
+            yield stream
+
+
+@contextlib.contextmanager
+def open_seekable(path: str) -> Iterator[IO[bytes]]:
+    """A binary stream to read in any order and again, not decompressed. Standard input and pipes are read whole, since
+    they can be read only once."""
+    if path == "-":
+        yield io.BytesIO(standard_input().read())
+        return
+    with Path(path).open("rb") as stream:
+        yield stream if stream.seekable() else io.BytesIO(stream.read())
+
+
+def standard_input() -> IO[bytes]:
+    if sys.stdin is None:
+        raise FileError("cannot read stdin: it is closed")
+    return sys.stdin.buffer
+
+
+def pipe_identity(path: str) -> tuple[int, int] | None:
+    """Number of the device and the file of a pipe or terminal; None for a file that can be read again, and for one that
+    cannot be looked at. Standard input has the same numbers in all workers, where it is closed."""
+    if path == "-":
+        return (0, 0)
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return None if stat.S_ISREG(status.st_mode) else (status.st_dev, status.st_ino)
 
 
 def is_live(stream: Any) -> bool:

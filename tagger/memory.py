@@ -1,8 +1,8 @@
 """How much memory there is for us: a refusal in time is better than a machine that swaps.
 
-There are two safeguards. The operating system is asked to give us no more than is free when we start (`limit`), so that
-whatever would go beyond fails at once instead of making everything slow. And a training, which would fail late,
-estimates what it will need as soon as its sizes are known, and is refused with the figures (`check`).
+There are two safeguards. A training asks the operating system for no more than is free when it starts (`limit`), so
+that whatever would go beyond fails at once instead of making everything slow. And it estimates what it will need as
+soon as its sizes are known, and is refused with the figures (`check`). A lower limit of the user's own stays.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from tagger.cores import available_cores
@@ -43,13 +44,23 @@ def free_in_group() -> int | None:
 
 
 def limit(size: int | None = None) -> None:
-    """Let this process have so many bytes of memory, or what is free, where the system can hold it to that."""
+    """Let this process have so many bytes of memory, or what is free, where the system can hold it to that; never more
+    than the user's own limits allow."""
     size = size or max(free() or 0, LEAST + LEAST_PER_CORE * available_cores())
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 
-        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        resource.setrlimit(resource.RLIMIT_DATA, (size if hard < 0 else min(size, hard), hard))
+        soft, hard = limits_at_start()
+        finite = [bound for bound in (soft, hard) if bound != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_DATA, (min([size, *finite]), hard))
+
+
+@cache
+def limits_at_start() -> tuple[int, int]:
+    """Soft and hard limit as they were before the first call of `limit`: those of the user (`ulimit -d`)."""
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_DATA)
 
 
 def allowed() -> int | None:

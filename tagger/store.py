@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import IO, Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from tagger.classes import WordClasses, read_clusters
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import FileError, MissingModelError, ModelError
 from tagger.escaping import quote, shortened
-from tagger.files import BROKEN, open_input
+from tagger.files import open_seekable, reason
 from tagger.model import Predictor, Tagger
 from tagger.version import __version__
 from tagger.writing import atomic_writer
@@ -31,7 +31,6 @@ from tagger.writing import atomic_writer
 FORMAT = 1
 KINDS = {"hmm": "HMMTagger", "crf": "CRFTagger", "bilstm": "BiLSTMTagger"}  # names of the package
 CLASSES = "classes"
-MOST_DESCRIPTION = 1 << 20  # bytes of a small file's description
 SCALARS = (str, int, float, type(None))
 
 
@@ -84,9 +83,17 @@ def save_classes(classes: WordClasses, path: str | os.PathLike[str]) -> None:
 def load_classes(path: str | os.PathLike[str]) -> WordClasses:
     """Read word classes from a file: one of `save_classes`, or the clusters of another program as text."""
     name = os.fspath(path)
-    if not begins_as_zip(name):
-        return read_clusters(name)
-    with reading(name) as archive:
+    try:
+        with open_seekable(name) as stream:
+            zipped = stream.read(2) == b"PK"
+            stream.seek(0)
+            return restore_classes(name, stream) if zipped else read_clusters(name, stream)
+    except OSError as error:
+        raise FileError(f"cannot read {name}: {reason(error)}") from error
+
+
+def restore_classes(name: str, stream: IO[bytes]) -> WordClasses:
+    with reading(name, stream) as archive:
         kind = archive.setting("kind", str)
         if kind != CLASSES:
             raise ModelError(
@@ -97,13 +104,6 @@ def load_classes(path: str | os.PathLike[str]) -> WordClasses:
         return classes
 
 
-def begins_as_zip(name: str) -> bool:
-    """Whatever is wrong with the file, its proper reader will say better."""
-    with contextlib.suppress(*BROKEN, FileError), open_input(name) as stream:
-        return bool(stream.read(2) == b"PK")
-    return False
-
-
 def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Arrays) -> None:
     meta = {"format": FORMAT, "program": __version__} | meta
     text = json.dumps(meta, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
@@ -112,33 +112,22 @@ def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Arrays) ->
 
 
 @contextlib.contextmanager
-def reading(name: str) -> Iterator[Archive]:
+def reading(name: str, opened: IO[bytes] | None = None) -> Iterator[Archive]:
     """The archive of a file, its description read. That there is none is left to the caller to say."""
-    with open_archive(name) as archive:
+    with open_archive(name, opened) as archive:
         read_meta(archive)
         yield archive
 
 
 def read_meta(archive: Archive) -> None:
     """Fill the archive's description, if it is one that this program understands."""
-    text = archive.take("meta", "b", None).tobytes()
-    archive.check(len(text) < MOST_DESCRIPTION + 10 * archive.size, f"its description has {len(text):,} bytes")
-    try:
-        meta = json.loads(text.decode("utf-8", "surrogatepass"), parse_constant=not_json)
-    except (ValueError, RecursionError) as error:
-        raise archive.error("its description is not JSON") from error
-    version = meta.get("format") if isinstance(meta, dict) else None
+    meta = archive.read_description()
+    version = meta.get("format")
     if type(version) is not int or version < 1:
         raise archive.error("its description has no format version")
     if version > FORMAT:
         newer = f"format {shortened(str(version))}, written by tagger {shortened(str(meta.get('program')))}"
         raise ModelError(f"{archive.name}: {newer}, is newer than this program ({__version__}); please update it")
-    archive.meta = meta
-
-
-def not_json(constant: str) -> NoReturn:
-    """NaN and Infinity, which Python would let pass."""
-    raise ValueError(constant)
 
 
 def build(archive: Archive) -> Tagger:

@@ -17,7 +17,7 @@ from importlib import resources
 from tagger.classes import SIZES, WordClasses
 from tagger.errors import TemplateError
 from tagger.escaping import quote
-from tagger.files import Lines, exists
+from tagger.files import Lines, exists, pipe_identity
 from tagger.pieces import Pieces
 from tagger.spelling import FUNCTIONS, NUMBERED, Words
 
@@ -26,6 +26,7 @@ MAX_OFFSET = 100
 MAX_CLASSES = 1 << 20
 MOST_TEMPLATES, MOST_PARTS = 2000, 3
 CLASS = "class"
+PIPED: dict[tuple[int, int], str] = {}  # templates that came through pipes: folds and trials ask for them again
 PART = re.compile(r"(?P<name>[a-z]+)(:(?P<low>\d{1,9})(-(?P<high>\d{1,9}))?)?(\[(?P<offset>[+-]?\d{1,9})\])?")
 
 
@@ -65,9 +66,14 @@ def template_text(name_or_path: str) -> str:
     """A template shipped with the package, or a file of the user's own."""
     if name_or_path in SHIPPED:
         return shipped(name_or_path)
-    if not exists(name_or_path):
+    if name_or_path != "-" and not exists(name_or_path):
         raise TemplateError(f"no template {name_or_path!r}: expected {', '.join(SHIPPED)} or a file")
-    return "\n".join(Lines(name_or_path))
+    pipe = pipe_identity(name_or_path)
+    if pipe is None:
+        return "\n".join(Lines(name_or_path))
+    if pipe not in PIPED:
+        PIPED[pipe] = "\n".join(Lines(name_or_path))
+    return PIPED[pipe]
 
 
 def shipped(name: str) -> str:

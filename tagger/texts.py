@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tagger.corpus import conllu
-from tagger.errors import quote
+from tagger.escaping import quote
 from tagger.files import Lines
 from tagger.rawtext import LANGUAGES, cut_sentences
 from tagger.sentence import Sentence

@@ -98,7 +98,7 @@ def open_nameless(folder: Path) -> IO[bytes] | None:
 
 def give_name(stream: IO[bytes], temporary: Path, target: Path) -> None:
     """Put the file where it belongs. A link cannot take the place of a file, so it first gets a name beside it, always
-    the same: what a kill at this very instant leaves there is whole, and gone with the next write."""
+    the same if possible: what a kill at this very instant leaves there is whole, and gone with the next write."""
     descriptor = stream.fileno()
     beside = target.with_name(f".tagger-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]}.tmp")
     for _ in range(ATTEMPTS):
@@ -106,7 +106,10 @@ def give_name(stream: IO[bytes], temporary: Path, target: Path) -> None:
             # With `src_dir_fd`, which means nothing here, Python asks the system to follow the link.
             os.link(f"/proc/self/fd/{descriptor}", beside, src_dir_fd=descriptor)
         except FileExistsError:
-            beside.unlink(missing_ok=True)
+            try:
+                beside.unlink(missing_ok=True)
+            except OSError:  # a folder of that name, or a file of somebody else
+                beside = temporary
             continue
         except OSError:
             break

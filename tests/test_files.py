@@ -604,6 +604,21 @@ def test_what_a_kill_left_on_its_way_to_its_name_goes_with_the_next_write(tmp_pa
 
 
 @pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files have names from the beginning here")
+def test_a_folder_in_the_place_of_the_temporary_file_costs_nothing(tmp_path, monkeypatch):
+    """Hours of work end with the new name: it must not depend on one temporary name."""
+    linked, link = [], os.link
+    monkeypatch.setattr(os, "link", lambda source, name, **more: (linked.append(name), link(source, name, **more)))
+    with atomic_writer(tmp_path / "model") as stream:
+        stream.write(b"old")
+    linked[0].mkdir()
+    (linked[0] / "precious").touch()
+    with atomic_writer(tmp_path / "model") as stream:
+        stream.write(b"new")
+    assert (tmp_path / "model").read_bytes() == b"new"
+    assert left_in(tmp_path) == sorted([linked[0].name, "model"]) and (linked[0] / "precious").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files have names from the beginning here")
 def test_many_writers_of_one_file_do_not_get_in_each_others_way(tmp_path):
     def write(letter):
         for _ in range(60):

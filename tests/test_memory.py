@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tagger import CRFTagger, HMMTagger, Sentence, memory
+from tagger import CRFTagger, HMMTagger, Sentence, memory, save_model
 from tagger.errors import TrainingError
 
 MANY = [Sentence([f"w{i % 50}" for i in range(20)], [f"T{20 * n + i}" for i in range(20)]) for n in range(100)]
@@ -67,3 +67,55 @@ def test_sentences_without_end(tmp_path):
     assert (done.returncode, done.stdout) == (1, "a/D dog/N\n")
     assert done.stderr == "tagger: stdin:2: expected at most 1,048,576 tokens in a sentence, got 2,097,152\n"
     assert Path(tmp_path / "m.npz").exists()
+
+
+SHOW_LIMIT = """
+import resource, sys
+from tagger import memory
+before = resource.getrlimit(resource.RLIMIT_DATA)[0]
+memory.limit(*map(int, sys.argv[1:]))
+print(before, resource.getrlimit(resource.RLIMIT_DATA)[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a system that holds a process to its limit")
+@pytest.mark.parametrize("wanted", [[], ["9000000000"]], ids=["free", "option"])
+def test_a_limit_of_the_user_is_never_raised(wanted):
+    command = ["sh", "-c", 'ulimit -S -d 700000 && exec "$@"', "sh", sys.executable, "-c", SHOW_LIMIT, *wanted]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"{700000 * 1024} {700000 * 1024}\n", done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a system that holds a process to its limit")
+def test_a_limit_of_ours_may_be_replaced_by_a_higher_one():
+    code = SHOW_LIMIT.replace("memory.limit(", "memory.limit(600_000_000); memory.limit(")
+    done = subprocess.run([sys.executable, "-c", code, "900000000"], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split()[1] == "900000000", done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a system that holds a process to its limit")
+@pytest.mark.parametrize(
+    "arguments, limited",
+    [
+        (["train-hmm", "corpus.txt", "-q"], True),
+        (["train-crf", "corpus.txt", "-q", "--max-iterations", "1"], True),
+        (["crossval", "corpus.txt", "--kind", "hmm", "--folds", "2", "-o", "out.txt"], True),
+        (["convert", "corpus.txt", "out.txt", "-q"], False),
+        (["features", "corpus.txt", "-o", "out.txt", "-q"], False),
+        (["tag", "corpus.txt", "-o", "out.txt", "-q"], False),
+        (["tag", "corpus.txt", "-o", "out.txt", "-q", "--max-memory", "2G"], True),
+        (["--version"], False),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_only_a_training_or_the_option_sets_a_limit(tmp_path, arguments, limited):
+    (tmp_path / "corpus.txt").write_text("a/D dog/N barks/V\nthe/D cat/N\n")
+    save_model(HMMTagger().fit(MANY[:2]), tmp_path / "model.npz")
+    code = (
+        "import atexit, resource, sys; from tagger.cli import main; "
+        "atexit.register(lambda: print(resource.getrlimit(resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY)); "
+        "main(sys.argv[1:])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[-1] == str(limited)

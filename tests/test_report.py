@@ -286,8 +286,8 @@ def test_renamed_tags_have_a_report_too(folder, tmp_path):
     [
         (["--report", "none/report.html"], 1, "cannot write none/report.html"),
         (["--report", "model.npz"], 1, "it is an input"),
-        (["--report", "x.html", "-o", "x.html"], 1, "it is an input or another output"),
-        (["--report", "-"], 2, "--report: expected the name of a file"),
+        (["--report", "x.html", "-o", "x.html"], 1, "it is another output of this command"),
+        (["--report", "-"], 2, "expected the name of a file, got"),
     ],
 )
 def test_a_wrong_place_is_refused_at_once(folder, args, code, message):

@@ -314,6 +314,26 @@ def test_a_forged_description_names_its_fault(tmp_path, changes, reason):
     refused(path, reason)
 
 
+@pytest.mark.parametrize("number", ["1" + "0" * 400, str(1 << 63), f"-{1 << 64}", "1e999", "-1e999", "NaN", "Infinity"])
+@pytest.mark.parametrize("place", ["settings", "summary", "elsewhere"])
+def test_numbers_of_the_description_are_finite_and_have_64_bits(tmp_path, number, place):
+    path = tmp_path / "model.npz"
+    save_model(HMMTagger().fit(CORPUS), path)
+    own = {"settings": "rare_count", "summary": "tokens", "elsewhere": "x"}[place]
+    meta = meta_of(path)
+    text = json.dumps(meta | {place: meta.get(place, {}) | {own: "HERE"}}).replace('"HERE"', number)
+    rewrite(path, meta=np.frombuffer(text.encode(), np.uint8))
+    refused(path, "out of all bounds")
+
+
+@pytest.mark.parametrize("number", [0, -5, 1 << 31, (1 << 63) - 1])
+def test_a_model_with_an_odd_setting_still_tags(tmp_path, number):
+    path = tmp_path / "model.npz"
+    save_model(HMMTagger().fit(CORPUS), path)
+    with_meta(path, settings=meta_of(path)["settings"] | {"rare_count": number})
+    assert load_model(path).predict([["a", "dog", "unheard"]])
+
+
 @pytest.mark.parametrize("text", [b'{"format": NaN}', b"[" * 100_000, b'{"format": ' + b"1" * 9999 + b"}", b"\xff"])
 def test_what_is_not_quite_json_is_refused(path, text):
     rewrite(path, meta=np.frombuffer(text, np.uint8))

@@ -432,6 +432,69 @@ def test_two_trainings_that_write_one_model_do_not_mix(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log25", "log8", "model.npz"]
 
 
+def changed_checkpoint(path, **changes):
+    """Replace parts of a checkpoint: members if they are arrays, else numbers of its description."""
+    with np.load(path) as members:
+        arrays = {name: members[name] for name in members}
+    arrays |= {name: value for name, value in changes.items() if isinstance(value, np.ndarray)}
+    meta = json.loads(arrays["meta"].tobytes())
+    meta |= {name: value for name, value in changes.items() if not isinstance(value, np.ndarray)}
+    arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), np.uint8)
+    with path.open("wb") as stream:
+        np.savez(stream, **arrays)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"best_accuracy": float("nan")},
+        {"best_accuracy": 2.0},
+        {"best_accuracy": -0.5},
+        {"best_accuracy": True},
+        {"best_accuracy": None},
+        {"best": np.zeros(0)},
+        {"best": np.zeros((2, 2))},
+        {"best": np.array(1.0)},
+        {"weights": np.zeros((1, 0, 3))},
+        {"weights": np.zeros(0)},
+        {"weights": np.full(5, np.nan)},
+        {"iteration": 10**400},
+        {"iteration": 1, "best_iteration": 3},
+    ],
+    ids=str,
+)
+def test_a_forged_checkpoint_is_refused_by_name(corpus, dev, tmp_path, changes):
+    path = tmp_path / "made.checkpoint"
+    tagger = CRFTagger(features="comparison", max_iterations=10)
+    with pytest.raises(KeyboardInterrupt):
+        tagger.fit(corpus, X_dev=dev, watch=stop_at(10), checkpoint=Checkpoint(path, every=5))
+    changed_checkpoint(path, **changes)
+    with pytest.raises(TrainingError, match=r"cannot resume from .*made\.checkpoint: "):
+        tagger.fit(corpus, X_dev=dev, checkpoint=Checkpoint(path, resume=True))
+
+
+def test_a_checkpoint_of_other_precision_is_taken_as_it_is(corpus, dev, tmp_path):
+    tagger, saved = CRFTagger(features="comparison", max_iterations=10), Checkpoint(tmp_path / "c", every=5)
+    with pytest.raises(KeyboardInterrupt):
+        tagger.fit(corpus, X_dev=dev, watch=stop_at(10), checkpoint=saved)
+    with np.load(tmp_path / "c") as members:
+        halves = {name: members[name].astype(np.float16) for name in ("weights", "best")}
+    changed_checkpoint(tmp_path / "c", **halves)
+    assert tagger.fit(corpus, X_dev=dev, checkpoint=Checkpoint(tmp_path / "c", resume=True)).weights_.any()
+
+
+@pytest.mark.parametrize("now", ["another", "none"])
+def test_resuming_with_another_dev_set_is_refused(corpus, dev, tmp_path, now):
+    """The best accuracy so far was that of the other set."""
+    tagger, saved = CRFTagger(features="comparison"), Checkpoint(tmp_path / "c", every=5)
+    with pytest.raises(KeyboardInterrupt):
+        tagger.fit(corpus, X_dev=dev, watch=stop_at(10), checkpoint=saved)
+    reason = "belongs to another dev set; name the same as before, or leave out --resume"
+    with pytest.raises(TrainingError, match=reason):
+        other = None if now == "none" else dev[1:]
+        tagger.fit(corpus, X_dev=other, checkpoint=Checkpoint(tmp_path / "c", resume=True))
+
+
 SAVED = b'{"prints": {}, "iteration": %d, "best_iteration": 0, "best_accuracy": null}'
 BAD = [b"[]", b"{", b"3", b'{"prints": []}', b"[" * 100_000, SAVED % -5, SAVED % 10**30]
 
@@ -458,9 +521,13 @@ def test_where_something_else_is_no_checkpoint_is_saved_nor_removed(corpus, tmp_
     [
         (["--features", "feat.txt", "--checkpoint", "feat.txt"], "cannot write feat.txt: it is an input"),
         (["--features", "feat.txt", "-o", "feat.txt"], "cannot write feat.txt: it is an input"),
-        (["--init", "old.npz", "--checkpoint", "old.npz"], "old.npz is no checkpoint"),
-        (["--log", "same", "--checkpoint", "same"], "cannot write same: it is an input or another output"),
-        (["--log", "model.npz.checkpoint"], "cannot write model.npz.checkpoint: it is an input or another output"),
+        (["--init", "old.npz", "--log", "old.npz"], "cannot write old.npz: it is an input of this command (--init"),
+        (
+            ["--init", "old.npz", "--checkpoint", "old.npz"],
+            "cannot write old.npz: it is an input of this command (--init",
+        ),
+        (["--log", "same", "--checkpoint", "same"], "cannot write same: it is another output of this command"),
+        (["--log", "model.npz.checkpoint"], "cannot write model.npz.checkpoint: it is another output"),
         (["-o", ""], "cannot write : it names a folder"),
         (["-o", "x" * 250], f"cannot write {'x' * 250}.checkpoint: its name is too long"),
         (["--log", "/dev/full"], "cannot write /dev/full: No space left"),

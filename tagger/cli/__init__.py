@@ -137,7 +137,6 @@ def run(args: list[str] | None) -> int:
             from click.shell_completion import shell_complete
 
             return shell_complete(group, {}, "tagger", Commands.completion_variable, asked)
-        memory.limit()
         with group.make_context("tagger", list(sys.argv[1:] if args is None else args)) as context:
             group.invoke(context)
         return 0

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from tagger.check import Corpus, Doubt, Place, common, contradicted, disputed, only_once, survey, unusual
-from tagger.cli.command import Command
-from tagger.cli.manners import check_output, name_of, read_tagged, write_text
-from tagger.cli.options import PATH, corpus_options, examples, jobs_option, output_option, quiet_option
+from tagger.cli.manners import name_of, read_tagged, write_text
+from tagger.cli.options import corpus_options, examples, jobs_option, output_option, quiet_option
+from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.training import read_to_learn
 from tagger.cores import available_cores
 from tagger.corpus import line_of
@@ -29,12 +29,12 @@ AT_ONCE = 5  # sentences named that have the same words
 
 @click.command(
     "check",
-    cls=Command,
+    cls=FileCommand,
     short_help="Tell what is in a corpus, and which tags look wrong.",
     epilog=examples("tagger check corpus.txt", "tagger check train.txt --against test.txt --json"),
 )
-@click.argument("corpus", type=PATH)
-@click.option("--against", metavar="FILE", type=PATH, help="Another corpus: how many sentences are in both?")
+@click.argument("corpus", type=INPUT)
+@click.option("--against", metavar="FILE", type=INPUT, help="Another corpus: how many sentences are in both?")
 @click.option(
     "--most", type=click.IntRange(0), default=20, show_default=True, help="Doubtful tags to show of each sort."
 )
@@ -62,7 +62,6 @@ def command(
     Doubtful are tags that occur once, rare tags of frequent words, and tags that a model trained on the rest of the
     corpus is sure should be others. They deserve a second look; many are right.
     """
-    check_output(output, corpus, against)
     sentences = read_to_learn(corpus, input_format, encoding, column, quiet)
     others = read_tagged(against, input_format, encoding, column) if against else None
     found, alone, rare = survey(sentences), only_once(sentences), unusual(sentences)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from tagger.cli.command import Command
 from tagger.cli.options import examples, quiet_option
+from tagger.cli.paths import FileCommand
 
 
 @click.command(
     "completion",
-    cls=Command,
+    cls=FileCommand,
     epilog=examples(
         """echo 'eval "$(tagger completion bash)"' >> ~/.bashrc""",
         """echo 'eval "$(tagger completion zsh)"' >> ~/.zshrc""",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from tagger.cli.command import Command
-from tagger.cli.manners import check_output, no_sentence, say, say_unmapped, say_written, skipped, tag_map_of
-from tagger.cli.options import PATH, corpus_options, examples, map_option, quiet_option
+from tagger.cli.manners import no_sentence, say, say_unmapped, say_written, skipped, tag_map_of
+from tagger.cli.options import corpus_options, examples, map_option, quiet_option
+from tagger.cli.paths import INPUT, FileCommand, OutputFile
 from tagger.corpus import FORMATS, SUFFIXES, format_of, plain_name, read_sentences, render
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, several
@@ -17,7 +17,7 @@ from tagger.writing import open_output
 
 @click.command(
     "convert",
-    cls=Command,
+    cls=FileCommand,
     epilog=examples(
         "tagger convert corpus.conllu corpus.txt --column xpos",
         "tagger convert corpus.txt.gz - --output-format jsonl | head",
@@ -25,8 +25,8 @@ from tagger.writing import open_output
         "tagger convert penn.conllu both.conllu --column xpos --map penn-upos.tsv --to-column upos",
     ),
 )
-@click.argument("source", metavar="IN", type=PATH)
-@click.argument("target", metavar="OUT", type=PATH)
+@click.argument("source", metavar="IN", type=INPUT)
+@click.argument("target", metavar="OUT", type=OutputFile(stdout=True))
 @corpus_options
 @click.option(
     "--output-format", type=click.Choice(list(FORMATS)), help="How to write.  [default: as OUT's suffix says]"
@@ -56,7 +56,6 @@ def command(
     IN is recognised by its content. The suffix of OUT (.conllu, .jsonl, .tsv, before .gz, .bz2 or .xz) tells how to
     write it; any other means word/TAG. Either may be - for standard input or output.
     """
-    check_output(target, source, map_path)
     tag_map = tag_map_of(map_path)
     lines = Lines(source, encoding, skipped())
     format = input_format or (format_of(source) if untagged else None)

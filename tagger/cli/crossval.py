@@ -8,10 +8,10 @@ import statistics
 import click
 
 from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.command import Command
-from tagger.cli.manners import check_output, write_text
-from tagger.cli.options import PATH, corpus_options, examples, jobs_option, output_option, quiet_option
+from tagger.cli.manners import write_text
+from tagger.cli.options import corpus_options, examples, jobs_option, output_option, quiet_option
 from tagger.cli.passing import CONTEXT, kind_option, make_of, passed_on
+from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.training import read_to_learn
 from tagger.cores import available_cores
 from tagger.crossval import cross_validate
@@ -19,7 +19,7 @@ from tagger.crossval import cross_validate
 
 @click.command(
     "crossval",
-    cls=Command,
+    cls=FileCommand,
     short_help="Train on parts of a corpus and judge by the rest.",
     context_settings=CONTEXT,
     epilog=examples(
@@ -28,7 +28,7 @@ from tagger.crossval import cross_validate
         "tagger crossval corpus.txt --l2 0.5 --features my-template.txt",
     ),
 )
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=INPUT)
 @kind_option
 @click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Parts of the corpus.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed, other folds.")
@@ -57,7 +57,6 @@ def command(
     Options of the training command that set the model (--l2, --features, --order, …) are passed on to it. Sentences
     with the same words are never on both sides.
     """
-    check_output(output, corpus)
     make = make_of(kind, options)
     sentences = read_to_learn(corpus, input_format, encoding, column, quiet, make.settings.get("partial"))
     rows = []

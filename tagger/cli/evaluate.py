@@ -12,9 +12,7 @@ from typing import Any
 
 import click
 
-from tagger.cli.command import Command
 from tagger.cli.manners import (
-    check_output,
     length_warnings,
     name_of,
     page_for,
@@ -25,8 +23,6 @@ from tagger.cli.manners import (
     write_text,
 )
 from tagger.cli.options import (
-    PATH,
-    TEXT,
     encoding_option,
     examples,
     given,
@@ -38,6 +34,7 @@ from tagger.cli.options import (
     quiet_option,
     report_option,
 )
+from tagger.cli.paths import INPUT, TEXT, FileCommand
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, several
 from tagger.escaping import quote
@@ -58,7 +55,7 @@ OTHER_TAGS = "Is one side UPOS, the other XPOS? --column reads the other column 
 
 @click.command(
     "eval",
-    cls=Command,
+    cls=FileCommand,
     short_help="Judge a model, or tags from anywhere, by a corpus.",
     epilog=examples(
         "tagger eval gold.txt",
@@ -72,8 +69,10 @@ OTHER_TAGS = "Is one side UPOS, the other XPOS? --column reads the other column 
 )
 @click.argument("gold", type=TEXT)
 @models_option
-@click.option("--predictions", metavar="FILE", type=PATH, help="Judge these tags instead of a model's.")
-@click.option("--compare", "others", metavar="MODEL", multiple=True, help="Is the model better than this one?")
+@click.option("--predictions", metavar="FILE", type=INPUT, help="Judge these tags instead of a model's.")
+@click.option(
+    "--compare", "others", type=INPUT, metavar="MODEL", multiple=True, help="Is the model better than this one?"
+)
 @report_option
 @input_format_option
 @encoding_option
@@ -107,8 +106,7 @@ def command(
     --map renames tags on all sides before they are compared; so a map from Penn to universal tags serves for GOLD with
     either.
     """
-    check_output(output, gold, predictions, map_path, *model_paths, *others)
-    template = page_for(report, "evaluation.html", gold, predictions, map_path, output, *model_paths, *others)
+    template = page_for(report, "evaluation.html")
     tag_map = tag_map_of(map_path)
     model = load_models(model_paths) if not predictions or given("model_paths") else None
     rival_models = {path: load_model(path) for path in others}

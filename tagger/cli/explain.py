@@ -7,11 +7,9 @@ from dataclasses import asdict
 
 import click
 
-from tagger.cli.command import Command
 from tagger.cli.hints import Hint, untagged
-from tagger.cli.manners import check_output, say
+from tagger.cli.manners import say
 from tagger.cli.options import (
-    TEXT,
     encoding_option,
     examples,
     input_format_option,
@@ -19,6 +17,7 @@ from tagger.cli.options import (
     output_option,
     quiet_option,
 )
+from tagger.cli.paths import TEXT, FileCommand
 from tagger.corpus import format_of, read_sentences
 from tagger.escaping import encoded, visible
 from tagger.explain import Explanation, explain
@@ -30,7 +29,7 @@ from tagger.writing import open_output
 
 @click.command(
     "explain",
-    cls=Command,
+    cls=FileCommand,
     short_help="Say why each word gets its tag.",
     epilog=examples(
         'echo "They can fish ." | tagger explain',
@@ -69,7 +68,6 @@ def command(
         raise click.UsageError("--json and --html: choose one.")
     if len(model_paths) > 1:
         raise click.UsageError("-m: several models have no score whose parts could be named: explain one at a time.")
-    check_output(output, file, *model_paths)
     model = load_model(*model_paths)
     if model.caveat:
         say(model.caveat, quiet)

@@ -5,11 +5,8 @@ from __future__ import annotations
 import click
 
 from tagger.classes import WordClasses
-from tagger.cli.command import Command
 from tagger.cli.hints import Hint, untagged
-from tagger.cli.manners import check_output
 from tagger.cli.options import (
-    PATH,
     encoding_option,
     examples,
     features_option,
@@ -17,6 +14,7 @@ from tagger.cli.options import (
     output_option,
     quiet_option,
 )
+from tagger.cli.paths import INPUT, FileCommand
 from tagger.corpus import format_of, read_sentences
 from tagger.escaping import encoded
 from tagger.files import Lines
@@ -26,15 +24,15 @@ from tagger.writing import open_output
 
 @click.command(
     "features",
-    cls=Command,
+    cls=FileCommand,
     epilog=examples(
         'echo "The dog barks ." | tagger features',
         "tagger features sentences.txt --features my-template.txt",
     ),
 )
-@click.argument("file", type=PATH, default="-")
+@click.argument("file", type=INPUT, default="-")
 @features_option
-@click.option("--classes", metavar="FILE", type=PATH, help="Word classes, for templates that name them.")
+@click.option("--classes", metavar="FILE", type=INPUT, help="Word classes, for templates that name them.")
 @input_format_option
 @encoding_option
 @output_option
@@ -52,7 +50,6 @@ def command(
 
     For each token of FILE (default: standard input): the word, then its features, between tabs.
     """
-    check_output(output, file, features, classes)
     templates = parse_templates(template_text(features), features)
     table = classes_of(classes) if classes else None
     check_classes(templates, table, features)

@@ -6,9 +6,9 @@ import json
 
 import click
 
-from tagger.cli.command import Command
-from tagger.cli.manners import check_output, name_of, page_for, write_text
+from tagger.cli.manners import name_of, page_for, write_text
 from tagger.cli.options import MODEL, examples, output_option, quiet_option, report_option
+from tagger.cli.paths import INPUT, FileCommand
 from tagger.escaping import visible
 from tagger.model_page import model_page
 from tagger.report import padded, width
@@ -18,11 +18,11 @@ from tagger.story import Section
 
 @click.command(
     "inspect",
-    cls=Command,
+    cls=FileCommand,
     short_help="Show what a model has learned.",
     epilog=examples("tagger inspect", "tagger inspect english.npz | less", "tagger inspect --report model.html"),
 )
-@click.argument("model", metavar="[MODEL]", envvar="TAGGER_MODEL", default=MODEL)
+@click.argument("model", type=INPUT, metavar="[MODEL]", envvar="TAGGER_MODEL", default=MODEL)
 @click.option("--json", "as_program", is_flag=True, help="For programs: the same tables, with numbers.")
 @report_option
 @output_option
@@ -32,8 +32,7 @@ def command(model: str, as_program: bool, report: str | None, output: str, quiet
 
     MODEL defaults to $TAGGER_MODEL, else model.npz. The page of --report has a heat map of the transitions, too.
     """
-    check_output(output, model)
-    template = page_for(report, "model.html", model, output)
+    template = page_for(report, "model.html")
     loaded = load_model(model)
     if report:
         write_text(report, model_page(template, name_of(model), loaded))

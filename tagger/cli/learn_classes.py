@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from tagger.classes import SIZES
-from tagger.cli.command import Command
 from tagger.cli.manners import say
-from tagger.cli.options import PATH, encoding_option, examples, max_memory_option, on_error_option, quiet_option
-from tagger.cli.training import check_model_output
+from tagger.cli.options import FREE, encoding_option, examples, max_memory_option, on_error_option, quiet_option
+from tagger.cli.paths import INPUT, FileCommand
+from tagger.cli.training import ModelFile
 from tagger.cli.unlabeled import learn_from
 from tagger.clustering import MIN_COUNT
 from tagger.errors import several
@@ -21,15 +21,23 @@ from tagger.store import save_classes
 
 @click.command(
     "learn-classes",
-    cls=Command,
+    cls=FileCommand,
     epilog=examples(
         "tagger learn-classes raw.txt.gz -o classes.npz",
         "tagger learn-classes news.txt mails.txt --size 64 --size 1024",
         "tagger train-crf corpus.txt --classes classes.npz",
     ),
 )
-@click.argument("files", nargs=-1, required=True, type=PATH)
-@click.option("-o", "--output", metavar="FILE", default="classes.npz", show_default=True, help="Where to write them.")
+@click.argument("files", nargs=-1, required=True, type=INPUT)
+@click.option(
+    "-o",
+    "--output",
+    type=ModelFile(),
+    metavar="FILE",
+    default="classes.npz",
+    show_default=True,
+    help="Where to write them.",
+)
 @click.option(
     "--size",
     "sizes",
@@ -48,7 +56,7 @@ from tagger.store import save_classes
 )
 @encoding_option
 @on_error_option
-@max_memory_option
+@max_memory_option(FREE)
 @quiet_option
 def command(
     files: tuple[str, ...], output: str, sizes: tuple[int, ...], min_count: int, encoding: str, quiet: bool
@@ -59,7 +67,6 @@ def command(
     read twice. `train-crf --unlabeled` does the same in one go, and adds the words of the tagged corpus.
     """
     begin = time.perf_counter()
-    check_model_output(output, *files)
     classes = learn_from(files, encoding, quiet, sizes=sorted(set(sizes)), min_count=min_count)
     save_classes(classes, output)
     made = f"{several(len(classes), 'word')} in {', '.join(map(str, classes.sizes))} classes"

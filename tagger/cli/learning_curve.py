@@ -8,10 +8,10 @@ from dataclasses import asdict
 import click
 
 from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.command import Command
-from tagger.cli.manners import check_output, name_of, page_for, read_tagged, write_text
-from tagger.cli.options import PATH, corpus_options, examples, jobs_option, output_option, quiet_option, report_option
+from tagger.cli.manners import name_of, page_for, read_tagged, write_text
+from tagger.cli.options import corpus_options, examples, jobs_option, output_option, quiet_option, report_option
 from tagger.cli.passing import CONTEXT, kind_option, make_of, passed_on
+from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.training import read_to_learn
 from tagger.cores import available_cores
 from tagger.crossval import Point, learning_curve
@@ -22,7 +22,7 @@ WIDTH = 40  # columns of the longest bar
 
 @click.command(
     "learning-curve",
-    cls=Command,
+    cls=FileCommand,
     short_help="Show whether more data would help.",
     context_settings=CONTEXT,
     epilog=examples(
@@ -31,8 +31,8 @@ WIDTH = 40  # columns of the longest bar
         "tagger learning-curve train.txt --dev dev.txt --report curve.html",
     ),
 )
-@click.argument("corpus", type=PATH)
-@click.option("--dev", metavar="FILE", type=PATH, required=True, help="A tagged corpus to judge by.")
+@click.argument("corpus", type=INPUT)
+@click.option("--dev", metavar="FILE", type=INPUT, required=True, help="A tagged corpus to judge by.")
 @kind_option
 @click.option("--points", type=click.IntRange(2, 20), default=6, show_default=True, help="Each has half of the next.")
 @jobs_option
@@ -62,8 +62,7 @@ def command(
     Trains on all of CORPUS and on a half, a quarter, … of its sentences. Options of the training command that set the
     model are passed on to it.
     """
-    check_output(output, corpus, dev)
-    template = page_for(report, "curve.html", corpus, dev, output)
+    template = page_for(report, "curve.html")
     make = make_of(kind, options)
     sentences = read_to_learn(corpus, input_format, encoding, column, quiet, make.settings.get("partial"))
     judges = read_tagged(dev, input_format, encoding, column)

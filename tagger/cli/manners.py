@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import PurePath
@@ -14,11 +13,11 @@ from tagger.corpus import read_sentences, recognise
 from tagger.corpus.lines import first_words, marks_end_sentences
 from tagger.corpus.slash import tokens
 from tagger.corpus.tsv import columns
-from tagger.errors import CorpusError, FileError
+from tagger.errors import CorpusError
 from tagger.escaping import encoded, visible
 from tagger.files import LOOK_AHEAD, Lines, Skipped
 from tagger.sentence import Sentence
-from tagger.writing import STDOUT, check_writable, open_output
+from tagger.writing import STDOUT, open_output
 
 if TYPE_CHECKING:
     from tagger.tagmap import TagMap
@@ -54,15 +53,6 @@ def skipped() -> Skipped | None:
     return found
 
 
-def check_output(output: str, *inputs: str | None) -> None:
-    """Refuse, before any work is done, what would fail or do harm at its end."""
-    if output == "-":
-        return
-    check_writable(output)
-    if any(path and path != "-" and os.path.realpath(path) == os.path.realpath(output) for path in inputs):
-        raise FileError(f"cannot write {output}: it is an input or another output of the same command")
-
-
 def write_text(path: str, text: str) -> None:
     """In UTF-8 whatever the locale."""
     with open_output(path) as stream:
@@ -74,16 +64,12 @@ def name_of(path: str) -> str:
     return "standard input" if path == "-" else PurePath(path).name
 
 
-def page_for(report: str | None, name: str, *others: str | None) -> Any:
-    """The template of the page that `--report` asks for, after a look at whether the page can be made and written;
-    `others` are all other files of the command."""
+def page_for(report: str | None, name: str) -> Any:
+    """Load the template of the page that `--report` asks for: early, since that fails where pages cannot be made."""
     if report is None:
         return None
     from tagger.pages import page_template
 
-    if report == "-":
-        raise click.UsageError("--report: expected the name of a file, got '-'.")
-    check_output(report, *others)
     return page_template(name)
 
 

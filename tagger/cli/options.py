@@ -13,29 +13,17 @@ from typing import Any, ClassVar, TypeVar
 import click
 
 from tagger import memory
-from tagger.cli.command import Command
 from tagger.cli.manners import SKIPPED, tell_skipped
+from tagger.cli.paths import INPUT, OUTPUT, FileCommand, OutputFile, TemplateFile
 from tagger.corpus import FORMATS
 from tagger.corpus.conllu import COLUMNS
 from tagger.files import Skipped, exists
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-PATH = click.Path(allow_dash=True, readable=False)
 MODEL = "model.npz"
+FREE, NO_LIMIT = "what is free", "no limit"  # of memory
 LANGUAGES = ("english", "chinese")
-
-
-class Text(click.Path):
-    """A file to read, where a model is easily named instead."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if str(value).endswith(".npz"):
-            self.fail(f"{value} is a model: name it with -m {value}", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-TEXT = Text(allow_dash=True, readable=False)
 
 
 class Finite(click.FloatRange):
@@ -47,6 +35,16 @@ class Finite(click.FloatRange):
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
+
+
+class Count(click.IntRange):
+    """A whole number of 32 bits: larger ones fit into no array, and no model file."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if number >= 1 << 31:
+            self.fail(f"expected a number below {1 << 31:,}, got {str(value)[:40]}.", param, ctx)
         return number
 
 
@@ -65,7 +63,7 @@ def models_option(command: Decorated, which: str = "The model to use; of several
         "-m",
         "--model",
         "model_paths",
-        type=PATH,
+        type=INPUT,
         metavar="FILE",
         multiple=True,
         callback=default,
@@ -80,12 +78,13 @@ def model_option(command: Decorated) -> Decorated:
 
 def output_option(command: Decorated) -> Decorated:
     help = "Where to write.  [default: standard output]"
-    return click.option("-o", "--output", type=PATH, metavar="FILE", default="-", help=help)(command)
+    return click.option("-o", "--output", type=OutputFile(stdout=True), metavar="FILE", default="-", help=help)(command)
 
 
 def features_option(command: Decorated) -> Decorated:
     return click.option(
         "--features",
+        type=TemplateFile(),
         default="default",
         show_default=True,
         metavar="NAME|FILE",
@@ -100,7 +99,7 @@ def jobs_option(command: Decorated) -> Decorated:
 
 def report_option(command: Decorated) -> Decorated:
     help = "Also write a page for a browser."
-    return click.option("--report", metavar="FILE", type=PATH, help=help)(command)
+    return click.option("--report", metavar="FILE", type=OUTPUT, help=help)(command)
 
 
 def quiet_option(command: Decorated) -> Decorated:
@@ -162,9 +161,11 @@ class Size(click.ParamType):
         return min(size, sys.maxsize)
 
 
-def max_memory_option(command: Decorated) -> Decorated:
+def max_memory_option(default: str) -> Callable[[Decorated], Decorated]:
+    """A limit for the process. Without the option, that is what is free when training, and none else."""
+
     def hold(context: click.Context, param: click.Parameter, value: int | None) -> None:
-        if value:
+        if value or default == FREE:
             memory.limit(value)
 
     return click.option(
@@ -173,8 +174,8 @@ def max_memory_option(command: Decorated) -> Decorated:
         metavar="SIZE",
         expose_value=False,
         callback=hold,
-        help="Use no more, e.g. 4G.  [default: what is free]",
-    )(command)
+        help=f"Use no more, e.g. 4G.  [default: {default}]",
+    )
 
 
 def column_option(command: Decorated) -> Decorated:
@@ -192,7 +193,7 @@ def tokenize_option(command: Decorated) -> Decorated:
     )(command)
 
 
-class TokenizingCommand(Command):
+class TokenizingCommand(FileCommand):
     """One where `--tokenize` may stand alone, also before a file: only a language that follows is its value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -207,7 +208,7 @@ class TokenizingCommand(Command):
 
 def map_option(command: Decorated) -> Decorated:
     help = "Rename tags: lines TAG TAB TAG. Tags that it does not mention stay."
-    return click.option("--map", "map_path", type=PATH, metavar="FILE", help=help)(command)
+    return click.option("--map", "map_path", type=INPUT, metavar="FILE", help=help)(command)
 
 
 def given(option: str) -> bool:

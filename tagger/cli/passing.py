@@ -8,6 +8,7 @@ from importlib import import_module
 import click
 
 from tagger.cli.options import Decorated
+from tagger.cli.paths import InputFile, check_files, declared_files
 from tagger.crossval import Make
 from tagger.store import KINDS, kind_of
 
@@ -44,4 +45,7 @@ def make_of(kind: str, options: tuple[str, ...]) -> Make:
         if named and isinstance(option, click.Option) and option.name not in names:
             raise click.UsageError(f"{option.opts[-1]} is for train-{kind} itself: it is no setting of the model.")
     settings = {name: context.params[name] for name in names if name in context.params}
+    # The corpus and the model of the training command stand for nothing here, but a template is read.
+    read = [file for file in declared_files(context) if file.is_option and isinstance(file.type, InputFile)]
+    check_files([*declared_files(click.get_current_context()), *read])
     return Make(kind_of(kind), settings | ({"threads": 1} if "threads" in settings else {}))

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import click
 
-from tagger.cli.command import Command
-from tagger.cli.manners import check_output, recognised, say, skipped
+from tagger.cli.manners import recognised, say, skipped
 from tagger.cli.options import (
-    PATH,
     Finite,
     encoding_option,
     examples,
@@ -19,6 +17,7 @@ from tagger.cli.options import (
     on_error_option,
     quiet_option,
 )
+from tagger.cli.paths import INPUT, OUTPUT, File, FileCommand, check_files
 from tagger.corpus import plain_name, read_sentences, render
 from tagger.errors import CorpusError, FileError
 from tagger.files import Lines, exists, reason
@@ -32,13 +31,13 @@ SHARE = Finite(0, 1, max_open=True)
 
 @click.command(
     "split",
-    cls=Command,
+    cls=FileCommand,
     epilog=examples(
         "tagger split corpus.txt",
         "tagger split corpus.conllu.gz --dev 0.05 --test 0 --output-folder parts",
     ),
 )
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=INPUT)
 @click.option("--dev", type=SHARE, default=0.1, show_default=True, help="Fraction of the tokens for the dev set.")
 @click.option("--test", type=SHARE, default=0.1, show_default=True, help="Fraction of the tokens for the test set.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed, another division.")
@@ -73,8 +72,8 @@ def command(
     shares = {name: share for name, share in (("dev", dev), ("test", test)) if share}
     files = {part: name_of(corpus, part, output_folder) for part in (REST, *shares)}
     folder = Path(output_folder or ".")
-    for path in files.values():
-        check_output(path if exists(folder) else str(folder), corpus)
+    made = list(files.values()) if exists(folder) else [str(folder)]
+    check_files([File("CORPUS", corpus, INPUT), *(File("part", path, OUTPUT) for path in made)])
     lines = Lines(corpus, encoding, skipped())
     format = recognised(lines, input_format, quiet)
     sentences = [s for s in read_sentences(lines, format, tagged=format not in WITH_LAYOUT) if len(s)]

@@ -14,10 +14,9 @@ from tagger.annotate import Annotator
 from tagger.cli.bars import open_bar, show_bar
 from tagger.cli.hints import STRIP, Hint, Look, tokenised, untagged
 from tagger.cli.inputs import PlainLines, Sentences, check_inputs, named_blocks
-from tagger.cli.manners import check_output, name_of, say_unmapped, say_written, skipped, tag_map_of
+from tagger.cli.manners import name_of, say_unmapped, say_written, skipped, tag_map_of
 from tagger.cli.options import (
-    PATH,
-    TEXT,
+    NO_LIMIT,
     Finite,
     TokenizingCommand,
     encoding_option,
@@ -33,6 +32,7 @@ from tagger.cli.options import (
     tokenize_option,
 )
 from tagger.cli.outputs import PlainRendering, Rendering
+from tagger.cli.paths import INPUT, TEXT
 from tagger.constraints import Constraints, read_lexicon
 from tagger.cores import available_cores
 from tagger.corpus import FORMATS, format_of
@@ -65,7 +65,7 @@ SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
         "tagger tag -m crf.npz -m bilstm.npz < sentences.txt",
     ),
 )
-@click.argument("files", nargs=-1, type=TEXT)
+@click.argument("files", nargs=-1, type=TEXT, callback=lambda ctx, param, files: files or ("-",))
 @models_option
 @output_option
 @input_format_option
@@ -88,9 +88,9 @@ SEVERAL_FORMATS = ("slash", "jsonl")  # have a place for several taggings
 @click.option("--probabilities", is_flag=True, help="How sure each tag is (tsv, conllu, jsonl).")
 @click.option("--min-probability", type=Finite(0, 1), default=0.0, help="Write less sure tags as ?.")
 @click.option("--keep-tags", is_flag=True, help="Tokens that come as word/TAG keep it; word/NN|VB is one of these.")
-@click.option("--lexicon", metavar="FILE", type=PATH, help="Lines word TAB TAG[ TAG…]: the tags words may have.")
+@click.option("--lexicon", metavar="FILE", type=INPUT, help="Lines word TAB TAG[ TAG…]: the tags words may have.")
 @jobs_option
-@max_memory_option
+@max_memory_option(NO_LIMIT)
 @quiet_option
 def command(
     files: tuple[str, ...],
@@ -119,13 +119,10 @@ def command(
     jsonl and conllu have the places of the words in the text. In CoNLL-U, tags go into the column that the model
     learned from, or UPOS if it learned from another format.
     """
-    files = files or ("-",)
     read_as = input_format or format_of(files[0])
     write_as = output_format or format_of(output, otherwise=read_as)
-    check_sources(files, lexicon, map_path)
     check_tokenizing(files, input_format, tokenize, text_column, keep_tags)
     check_wishes(write_as, to_column, nbest, probabilities, min_probability)
-    check_output(output, map_path, lexicon, *model_paths, *files)
     tag_map = tag_map_of(map_path)
     model = load_models(model_paths)
     check_inputs(files, encoding, tokenize, quiet)
@@ -169,11 +166,6 @@ def report(faults: list[str], left_out: Skipped | None) -> None:
         if left_out is None:
             raise fault
         left_out.add(fault)
-
-
-def check_sources(files: tuple[str, ...], lexicon: str | None, map_path: str | None) -> None:
-    if "-" in files and "-" in (lexicon, map_path):
-        raise click.UsageError("standard input is the text: --lexicon and --map need files of their own.")
 
 
 def check_tokenizing(

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from tagger.checkpoint import Checkpoint
-from tagger.cli.command import Command
 from tagger.cli.manners import read_tagged
-from tagger.cli.options import PATH, Finite, corpus_options, examples, max_memory_option, quiet_option
+from tagger.cli.options import FREE, Count, Finite, corpus_options, examples, max_memory_option, quiet_option
+from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.training import (
     Stop,
     check_course,
@@ -30,7 +30,7 @@ SIZE = click.IntRange(1, 4096)
 
 @click.command(
     "train-bilstm",
-    cls=Command,
+    cls=FileCommand,
     epilog=examples(
         "tagger train-bilstm train.txt --dev dev.txt",
         "tagger train-bilstm train.txt --dev dev.txt --vectors glove.6B.100d.txt.gz -o english.npz",
@@ -38,14 +38,12 @@ SIZE = click.IntRange(1, 4096)
         "tagger train-bilstm train.txt --dev dev.txt --resume",
     ),
 )
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=INPUT)
 @output_model_option
 @corpus_options
 @course_options(patience=5, every=1, unit="epoch")
-@click.option("--epochs", type=click.IntRange(1), default=20, show_default=True, help="Passes through the corpus.")
-@click.option(
-    "--batch-size", type=click.IntRange(0), default=0, help="Sentences.  [default: 32, fewer of a small corpus]"
-)
+@click.option("--epochs", type=Count(1), default=20, show_default=True, help="Passes through the corpus.")
+@click.option("--batch-size", type=Count(0), default=0, help="Sentences.  [default: 32, fewer of a small corpus]")
 @click.option("--learning-rate", type=Finite(0, 1, min_open=True), default=0.002, show_default=True, help="Of Adam.")
 @click.option("--dropout", type=Finite(0, 1, max_open=True), default=0.33, show_default=True, help="Share left out.")
 @click.option("--word-size", type=SIZE, default=100, show_default=True, help="Of a word's embedding.")
@@ -56,15 +54,15 @@ SIZE = click.IntRange(1, 4096)
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Other seeds give other models."
 )
-@click.option("--vectors", metavar="FILE", type=PATH, help="Word vectors as text: word2vec, GloVe, fastText.")
+@click.option("--vectors", metavar="FILE", type=INPUT, help="Word vectors as text: word2vec, GloVe, fastText.")
 @click.option(
     "--max-vectors",
-    type=click.IntRange(0),
+    type=Count(0),
     default=100000,
     show_default=True,
     help="Keep so many of words that are not in CORPUS.",
 )
-@max_memory_option
+@max_memory_option(FREE)
 @quiet_option
 def command(
     corpus: str,
@@ -74,7 +72,7 @@ def command(
     column: str,
     dev: str | None,
     log: str | None,
-    checkpoint: str | None,
+    checkpoint: str,
     checkpoint_every: int,
     resume: bool,
     vectors: str | None,
@@ -88,8 +86,7 @@ def command(
     model so far.
     """
     begin = time.perf_counter()
-    checkpoint = checkpoint or f"{output}.checkpoint"
-    check_course(dev, log, checkpoint, output, corpus, vectors)
+    check_course(dev, checkpoint, quiet)
     need_torch()
     sentences = read_to_learn(corpus, input_format, encoding, column, quiet)
     dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None

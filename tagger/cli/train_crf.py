@@ -9,10 +9,10 @@ import click
 
 from tagger.checkpoint import Checkpoint
 from tagger.classes import WordClasses
-from tagger.cli.command import Command
 from tagger.cli.manners import read_tagged, say
 from tagger.cli.options import (
-    PATH,
+    FREE,
+    Count,
     Finite,
     corpus_options,
     examples,
@@ -21,6 +21,7 @@ from tagger.cli.options import (
     max_memory_option,
     quiet_option,
 )
+from tagger.cli.paths import INPUT, FileCommand, InputFile
 from tagger.cli.training import (
     Stop,
     check_course,
@@ -39,7 +40,7 @@ from tagger.store import load_classes, load_model
 
 @click.command(
     "train-crf",
-    cls=Command,
+    cls=FileCommand,
     epilog=examples(
         "tagger train-crf corpus.txt",
         "tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz",
@@ -50,7 +51,7 @@ from tagger.store import load_classes, load_model
         "tagger train-crf medical.txt --init english.npz -o medical.npz",
     ),
 )
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=INPUT)
 @output_model_option
 @corpus_options
 @course_options(patience=10, every=10, unit="iteration")
@@ -61,24 +62,24 @@ from tagger.store import load_classes, load_model
 @click.option(
     "--unlabeled",
     metavar="FILE",
-    type=PATH,
+    type=INPUT,
     multiple=True,
     help="Raw text, a sentence per line: its words get classes, which become features. Repeatable.",
 )
 @click.option(
-    "--classes", metavar="FILE", type=PATH, help="Word classes made before, or path TAB word TAB count as text."
+    "--classes", metavar="FILE", type=INPUT, help="Word classes made before, or path TAB word TAB count as text."
 )
 @click.option("--l2", type=Finite(0), default=0.25, show_default=True, help="Penalty l2·‖w‖² on the weights.")
 @click.option("--l1", type=Finite(0), default=0.0, show_default=True, help="Penalty l1·‖w‖₁: many weights become zero.")
-@click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Leave out rarer features.")
+@click.option("--min-count", type=Count(1), default=1, show_default=True, help="Leave out rarer features.")
 @click.option(
     "--min-pair-count",
-    type=click.IntRange(1),
+    type=Count(1),
     default=2,
     show_default=True,
     help="Leave out features of several words that are rarer.",
 )
-@click.option("--max-iterations", type=click.IntRange(1), default=200, show_default=True, help="Stop after so many.")
+@click.option("--max-iterations", type=Count(1), default=200, show_default=True, help="Stop after so many.")
 @click.option(
     "--tolerance",
     type=Finite(0),
@@ -86,14 +87,16 @@ from tagger.store import load_classes, load_model
     show_default=True,
     help="Stop when the loss falls by less than this share of itself in 10 iterations.",
 )
-@click.option("--init", metavar="MODEL", help="Go on from a CRF: adapt it to this corpus.")
+@click.option(
+    "--init", metavar="MODEL", type=InputFile(replaceable=True), help="Go on from a CRF: adapt it to this corpus."
+)
 @click.option(
     "--partial",
     is_flag=True,
     help="word/? and words without a tag (_ in CoNLL-U) may have any tag, word/NN|VB one of two.",
 )
-@click.option("--threads", type=click.IntRange(0), default=0, help="Threads to use.  [default: all cores]")
-@max_memory_option
+@click.option("--threads", type=Count(0), default=0, help="Threads to use.  [default: all cores]")
+@max_memory_option(FREE)
 @quiet_option
 def command(
     corpus: str,
@@ -104,7 +107,7 @@ def command(
     dev: str | None,
     tune: bool,
     log: str | None,
-    checkpoint: str | None,
+    checkpoint: str,
     checkpoint_every: int,
     resume: bool,
     init: str | None,
@@ -122,8 +125,7 @@ def command(
     begin = time.perf_counter()
     check_combination(dev, tune, resume, settings["partial"])
     check_sources(init, unlabeled, classes)
-    checkpoint = checkpoint or f"{output}.checkpoint"
-    check_course(dev, log, checkpoint, output, corpus, classes, settings["features"], *unlabeled)
+    check_course(dev, checkpoint, quiet)
     sentences = read_to_learn(corpus, input_format, encoding, column, quiet, settings["partial"])
     dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None
     old = load_initial(init, sentences, quiet) if init else None

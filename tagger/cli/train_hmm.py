@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from tagger.cli.command import Command
 from tagger.cli.hints import Hint, untagged
 from tagger.cli.manners import say, skipped
-from tagger.cli.options import PATH, corpus_options, examples, max_memory_option, quiet_option
-from tagger.cli.training import check_model_output, closing_line, doubts, output_model_option, read_to_learn
+from tagger.cli.options import FREE, Count, corpus_options, examples, max_memory_option, quiet_option
+from tagger.cli.paths import INPUT, FileCommand
+from tagger.cli.training import closing_line, doubts, output_model_option, read_to_learn
 from tagger.constraints import read_lexicon
 from tagger.corpus import format_of, read_sentences
 from tagger.errors import several
@@ -24,7 +24,7 @@ from tagger.store import save_model
 
 @click.command(
     "train-hmm",
-    cls=Command,
+    cls=FileCommand,
     epilog=examples(
         "tagger train-hmm corpus.txt",
         "tagger train-hmm people-daily.txt --encoding gbk -o chinese.npz",
@@ -32,7 +32,7 @@ from tagger.store import save_model
         "tagger train-hmm small.txt --unlabeled news.txt.gz --lexicon words.tsv",
     ),
 )
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=INPUT)
 @output_model_option
 @corpus_options
 @click.option(
@@ -44,7 +44,7 @@ from tagger.store import save_model
 )
 @click.option(
     "--rare-count",
-    type=click.IntRange(1),
+    type=Count(1),
     default=10,
     show_default=True,
     help="Words seen at most so often teach how unknown words behave; of more frequent ones the neighbours count, too.",
@@ -56,21 +56,21 @@ from tagger.store import save_model
     show_default=True,
     help="Letters at a word's end that are looked at.",
 )
-@click.option("--lexicon", metavar="FILE", type=PATH, help="Tags that words may have: lines of word, tab, tags.")
+@click.option("--lexicon", metavar="FILE", type=INPUT, help="Tags that words may have: lines of word, tab, tags.")
 @click.option(
     "--partial",
     is_flag=True,
     help="word/? and words without a tag (_ in CoNLL-U) may have any tag, word/NN|VB one of two.",
 )
-@click.option("--unlabeled", metavar="FILE", type=PATH, multiple=True, help="Untagged text to learn words from.")
+@click.option("--unlabeled", metavar="FILE", type=INPUT, multiple=True, help="Untagged text to learn words from.")
 @click.option(
     "--em-iterations",
-    type=click.IntRange(1),
+    type=Count(1),
     default=3,
     show_default=True,
     help="Rounds through text that is not, or partly, tagged.",
 )
-@max_memory_option
+@max_memory_option(FREE)
 @quiet_option
 def command(
     corpus: str,
@@ -91,7 +91,6 @@ def command(
     begin = time.perf_counter()
     if settings["order"] == 1 and (unlabeled or settings["partial"]):
         raise click.UsageError("--unlabeled and --partial need --order 2: a model of first order is counted only.")
-    check_model_output(output, corpus, lexicon, *unlabeled)
     sentences = read_to_learn(corpus, input_format, encoding, column, quiet, settings["partial"])
     hint = Hint(untagged(known_tags(sentences)), quiet=quiet)
     raw = [sentence for path in unlabeled for sentence in read_untagged(path, encoding, hint)]

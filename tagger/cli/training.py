@@ -17,8 +17,9 @@ import click
 
 from tagger.checkpoint import Checkpoint
 from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.manners import A_SENTENCE, check_output, length_warnings, read_tagged, say
-from tagger.cli.options import MODEL, PATH, Decorated, given
+from tagger.cli.manners import A_SENTENCE, length_warnings, read_tagged, say
+from tagger.cli.options import MODEL, Count, Decorated, given
+from tagger.cli.paths import INPUT, OUTPUT, OutputFile
 from tagger.corpus.tsv import header
 from tagger.course import INTERRUPTED, Progress
 from tagger.errors import CorpusError, FileError, MissingTagError, several
@@ -34,10 +35,34 @@ LONG = 5000  # tokens of a sentence that is hardly one
 MANY = 20  # tags, if most of them occur once
 
 
+class ModelFile(OutputFile):
+    """A model to write. It may take the place of a model, or of nothing."""
+
+    succeeds = True
+
+    def check(self, path: str) -> None:
+        super().check(path)
+        old = Path(path)
+        if old.is_file() and old.stat().st_size and not holds_a_model(old):
+            raise FileError(f"{path} is no model: move it away, or name another -o")
+
+
+class CheckpointFile(OutputFile):
+    """A checkpoint to write. It may take the place of a checkpoint, or of nothing."""
+
+    def default_path(self, params: dict[str, Any]) -> str:
+        return f"{params['output']}.checkpoint"
+
+    def check(self, path: str) -> None:
+        super().check(path)
+        Checkpoint(path).check_place()
+
+
 def output_model_option(command: Decorated) -> Decorated:
     return click.option(
         "-o",
         "--output",
+        type=ModelFile(),
         metavar="FILE",
         default=MODEL,
         show_default=True,
@@ -48,19 +73,24 @@ def output_model_option(command: Decorated) -> Decorated:
 def course_options(patience: int, every: int, unit: str) -> Callable[[Decorated], Decorated]:
     """How a training that takes its time is watched, judged, saved and gone on with."""
     options = (
-        click.option("--dev", metavar="FILE", type=PATH, help="A tagged corpus: its best model is kept."),
+        click.option("--dev", metavar="FILE", type=INPUT, help="A tagged corpus: its best model is kept."),
         click.option(
             "--patience",
-            type=click.IntRange(1),
+            type=Count(1),
             default=patience,
             show_default=True,
             help="Stop after so many scorings of --dev without a gain.",
         ),
-        click.option("--log", metavar="FILE", help=f"Write a line of JSON for each {unit}."),
-        click.option("--checkpoint", metavar="FILE", help="Save what was reached here.  [default: OUTPUT.checkpoint]"),
+        click.option("--log", metavar="FILE", type=OUTPUT, help=f"Write a line of JSON for each {unit}."),
+        click.option(
+            "--checkpoint",
+            metavar="FILE",
+            type=CheckpointFile(),
+            help="Save what was reached here.  [default: OUTPUT.checkpoint]",
+        ),
         click.option(
             "--checkpoint-every",
-            type=click.IntRange(1),
+            type=Count(1),
             default=every,
             show_default=True,
             help=f"So many {unit}s apart.",
@@ -220,16 +250,6 @@ def doubts(model: Tagger) -> list[str]:
     return [f"warning: {doubt}" for doubt in found]
 
 
-def check_model_output(output: str, *inputs: str | None) -> None:
-    """A model may take the place of a model, or of nothing."""
-    if output == "-":
-        raise click.BadParameter("a model cannot be written to standard output", param_hint="--output")
-    check_output(output, *inputs)
-    old = Path(output)
-    if old.is_file() and old.stat().st_size and not holds_a_model(old):
-        raise FileError(f"{output} is no model: move it away, or name another -o")
-
-
 def holds_a_model(path: Path) -> bool:
     """Or word classes, or a checkpoint; as far as a quick look can tell."""
     with suppress(OSError, BadZipFile), ZipFile(path) as archive:
@@ -237,18 +257,12 @@ def holds_a_model(path: Path) -> bool:
     return False
 
 
-def check_course(dev: str | None, log: str | None, checkpoint: str, output: str, *inputs: str | None) -> None:
-    """Refuse, before any work is done, files that would fail or do harm."""
+def check_course(dev: str | None, checkpoint: str, quiet: bool) -> None:
+    """Refuse a patience with nothing to wait for, and say which checkpoint is lost."""
     if given("patience") and not dev:
         raise click.UsageError("--patience counts scorings of --dev: name a dev set.")
-    check_model_output(output, dev, *inputs)
-    check_output(checkpoint, dev, output, log, *inputs)
-    Checkpoint(checkpoint).check_place()
     if exists(checkpoint) and not given("resume"):
-        quiet = click.get_current_context().params["quiet"]
         say(f"hint: {checkpoint} of a training that did not end is replaced; with --resume it would go on", quiet)
-    if log:
-        check_output(log, dev, output, *inputs)
 
 
 def conclude(

@@ -14,7 +14,7 @@ from tagger.cli.hints import Hint, untagged
 from tagger.cli.manners import skipped
 from tagger.clustering import MIN_COUNT, Learning, learn_classes
 from tagger.corpus import format_of, read_sentences
-from tagger.files import Lines, Skipped
+from tagger.files import Lines, Skipped, pipe_identity
 
 
 def learn_from(
@@ -26,8 +26,8 @@ def learn_from(
     min_count: int = MIN_COUNT,
 ) -> WordClasses:
     """The classes of the words of these files, and of `more` sentences."""
-    if "-" in files:
-        raise click.UsageError("Raw text is read twice: it cannot come from standard input.")
+    if any(map(pipe_identity, files)):
+        raise click.UsageError("Raw text is read twice: it cannot come from standard input or a pipe; name a file.")
 
     noted = [skipped()]  # what is left out is noted the first time
 

@@ -47,9 +47,7 @@ def split(token: str, lines: Lines, tagged: bool | None) -> tuple[str, str]:
     return split_token(token, lines) if tagged else split_if_tagged(token)
 
 
-def sentences(
-    pairs: Sequence[tuple[str, str]], first: int, by_marks: bool, tagged: bool | None
-) -> Iterator[Sentence]:
+def sentences(pairs: Sequence[tuple[str, str]], first: int, by_marks: bool, tagged: bool | None) -> Iterator[Sentence]:
     """Cut words and tags between two blank lines into sentences; `first` is the line of the first word."""
     ends = [i for i, (word, _) in enumerate(pairs, 1) if word in FINAL_MARKS] if by_marks else []
     for begin, end in pairwise(sorted({0, *ends, len(pairs)})):

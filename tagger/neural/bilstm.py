@@ -16,7 +16,7 @@ import numpy as np
 
 from tagger import memory
 from tagger.archive import Archive, Arrays, narrow_floats
-from tagger.checkpoint import Checkpoint, fingerprint
+from tagger.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
 from tagger.course import INTERRUPTED, Course, Watch
 from tagger.errors import TrainingError, several
 from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
@@ -118,7 +118,7 @@ class BiLSTMTagger(Tagger):
                 watch=watch,
                 checkpoint=checkpoint,
                 unit="epoch",
-                prints=self.prints(sentences) if checkpoint else {},
+                prints=self.prints(sentences, dev) if checkpoint else {},
             )
             loss, reason = self.train(learner, course, pulse)
             state = course.state
@@ -179,12 +179,13 @@ class BiLSTMTagger(Tagger):
     def sizes(self) -> Sizes:
         return Sizes(*(getattr(self, name) for name in SIZES))
 
-    def prints(self, sentences: list[Sentence]) -> dict[str, str]:
+    def prints(self, sentences: list[Sentence], dev: list[Sentence] | None) -> dict[str, str]:
         """Fingerprints of what a checkpoint belongs to."""
         settings = self.get_params()
         del settings["patience"], settings["epochs"]
         return {
-            "corpus": fingerprint((sentence.words, sentence.tags) for sentence in sentences),
+            "corpus": corpus_fingerprint(sentences),
+            "dev set": corpus_fingerprint(dev),
             "set of settings": fingerprint(sorted(settings.items())),
             "file of vectors": fingerprint(map(np.ndarray.tobytes, self.lookup_.vectors.arrays().values())),
         }

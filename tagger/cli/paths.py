@@ -1,0 +1,152 @@
+"""The files that a command reads and writes: declared by their types, checked in one place.
+
+An argument or option that names a file has the type `InputFile` or `OutputFile`. Before a command runs, `FileCommand`
+compares all its files by what they are, not by how they are spelled: two names of one file, links to it and redirected
+standard streams count as the same. An output that is an input or another output is refused, as is one that could not be
+written after hours of work.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import click
+
+from tagger.cli.command import Command
+from tagger.errors import FileError
+from tagger.writing import STDOUT, check_writable
+
+
+class InputFile(click.Path):
+    """A file to read, or `-` for standard input. One that is `replaceable` may be replaced by its successor, which is
+    written when it has long been read: a model by the model that was adapted from it."""
+
+    def __init__(self, replaceable: bool = False) -> None:
+        super().__init__(allow_dash=True, readable=False)
+        self.replaceable = replaceable
+
+    def is_file(self, value: str) -> bool:
+        return True
+
+
+class TextFile(InputFile):
+    """A text to read, where a model is easily named instead."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value).endswith(".npz"):
+            self.fail(f"{value} is a model: name it with -m {value}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class TemplateFile(InputFile):
+    """A feature template: the name of one that is shipped, or a file."""
+
+    def is_file(self, value: str) -> bool:
+        from tagger.template import SHIPPED
+
+        return value not in SHIPPED
+
+
+class OutputFile(click.Path):
+    """A file to write. With `stdout`, `-` stands for standard output."""
+
+    succeeds = False  # whether it may replace an input that is replaceable
+
+    def __init__(self, stdout: bool = False) -> None:
+        super().__init__(allow_dash=stdout, readable=False)
+        self.stdout = stdout
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "-" and not self.stdout:
+            self.fail("expected the name of a file, got '-'.", param, ctx)
+        return super().convert(value, param, ctx)
+
+    def default_path(self, params: dict[str, Any]) -> str | None:
+        """The path that stands for an option that is not given; None if nothing is written then."""
+        return None
+
+    def check(self, path: str) -> None:
+        """Refuse, before any work is done, what would fail or do harm at its end."""
+        if path not in STDOUT:
+            check_writable(path)
+
+
+INPUT, TEXT, OUTPUT = InputFile(), TextFile(), OutputFile()
+
+
+class File(NamedTuple):
+    """A file of a command, with the name of the argument or option that it belongs to."""
+
+    option: str
+    path: str
+    type: InputFile | OutputFile
+
+    @property
+    def is_option(self) -> bool:
+        return self.option.startswith("-")
+
+    @property
+    def identity(self) -> object:
+        """Equal for two names of one file. None for a device or a pipe, which have no content to protect."""
+        standard = sys.stdin if isinstance(self.type, InputFile) else sys.stdout
+        try:
+            status = os.stat(standard.fileno() if self.path == "-" else self.path)  # noqa: PTH116 (a number, too)
+        except (OSError, ValueError, AttributeError):  # no such file yet, or a stream that is none or closed
+            return None if self.path == "-" else os.path.realpath(self.path)
+        return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
+
+    def __str__(self) -> str:
+        if self.path != "-":
+            return f"{self.option} {self.path}"
+        return "standard input" if isinstance(self.type, InputFile) else "standard output"
+
+
+class FileCommand(Command):
+    """A command whose files are checked before it runs."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        for param in self.params:
+            if param.name and isinstance(param.type, OutputFile) and ctx.params.get(param.name) is None:
+                ctx.params[param.name] = param.type.default_path(ctx.params)
+        check_files(declared_files(ctx))
+        return super().invoke(ctx)
+
+
+def declared_files(ctx: click.Context) -> Iterator[File]:
+    """List the files that the arguments and options of a command name."""
+    for param in ctx.command.params:
+        if not isinstance(param.type, InputFile | OutputFile):
+            continue
+        value = ctx.params.get(param.name or "")
+        option = param.opts[-1] if isinstance(param, click.Option) else param.human_readable_name
+        for path in value if isinstance(value, tuple) else () if value is None else (value,):
+            if isinstance(param.type, OutputFile) or param.type.is_file(path):
+                yield File(option, path, param.type)
+
+
+def check_files(files: Iterable[File]) -> None:
+    """Refuse files of one command that are in each other's way."""
+    files = list(files)
+    inputs = [file for file in files if isinstance(file.type, InputFile)]
+    outputs = [file for file in files if isinstance(file.type, OutputFile)]
+    readers = list(dict.fromkeys(file.option for file in inputs if file.path == "-"))
+    if len(readers) > 1:
+        raise click.UsageError(f"{' and '.join(readers)} cannot both be standard input: name a file.")
+    for number, output in enumerate(outputs):
+        for other in [*inputs, *outputs[:number]]:
+            if output.identity is not None and output.identity == other.identity and not succeeds(output, other):
+                kind = "an input" if isinstance(other.type, InputFile) else "another output"
+                written = "standard output" if output.path == "-" else output.path
+                raise FileError(f"cannot write {written}: it is {kind} of this command ({other}); name another file")
+    for output in outputs:
+        assert isinstance(output.type, OutputFile)
+        output.type.check(output.path)
+
+
+def succeeds(output: File, other: File) -> bool:
+    """Whether the output is meant to take the place of that input."""
+    return isinstance(output.type, OutputFile) and output.type.succeeds and getattr(other.type, "replaceable", False)

@@ -1,0 +1,175 @@
+"""The files of a command are not in each other's way, and what comes through a pipe is read once."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+
+from tagger import CRFTagger, HMMTagger, Sentence, load_model, save_model
+from tagger.cli import COMMANDS
+from tagger.cli.paths import FileCommand, InputFile, OutputFile
+
+PROGRAM = [sys.executable, "-m", "tagger"]
+SENTENCES = [Sentence(["a", "dog", "barks"], ["D", "N", "V"]), Sentence(["the", "cat"], ["D", "N"])] * 2
+TEXT = "a/D dog/N barks/V\nthe/D cat/N\n"
+
+
+@pytest.fixture
+def home(tmp_path):
+    save_model(HMMTagger().fit(SENTENCES), tmp_path / "model.npz")
+    save_model(CRFTagger(max_iterations=2).fit(SENTENCES), tmp_path / "crf.npz")
+    (tmp_path / "corpus.txt").write_text(TEXT)
+    (tmp_path / "in.txt").write_text("a dog\n")
+    (tmp_path / "soft.txt").symlink_to("in.txt")
+    os.link(tmp_path / "in.txt", tmp_path / "hard.txt")
+    return tmp_path
+
+
+def shell(folder, command, shell="sh"):
+    """Run `tagger` in a shell, with its redirections."""
+    line = command.replace("tagger ", f"{shlex.join(PROGRAM)} ")
+    return subprocess.run([shell, "-c", line], cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "completion"])
+def test_every_command_declares_its_files(name):
+    """Whatever is called a file or a model in the help is an input or an output for the check."""
+    command = import_module(f"tagger.cli.{COMMANDS[name]}").command
+    assert isinstance(command, FileCommand)
+    called = {"FILE", "MODEL", "[MODEL]", "NAME|FILE", "IN", "OUT"}
+    plain = {"corpus", "file", "files", "gold"}
+    named = [param for param in command.params if param.metavar in called or param.name in plain]
+    assert named and all(isinstance(param.type, InputFile | OutputFile) for param in named)
+    paths = [param for param in command.params if isinstance(param.type, click.Path)]
+    assert {param.name for param in paths} - {param.name for param in named} <= {"output_folder"}
+
+
+@pytest.mark.parametrize(
+    "command, complaint",
+    [
+        ("tagger tag - -o in.txt < in.txt", "cannot write in.txt: it is an input of this command (standard input)"),
+        ("tagger tag -o in.txt < in.txt", "cannot write in.txt: it is an input"),
+        ("tagger tag -o hard.txt < soft.txt", "cannot write hard.txt: it is an input"),
+        ("tagger tag in.txt -o soft.txt", "cannot write soft.txt: it is an input of this command (FILES in.txt)"),
+        ("tagger tag in.txt -o hard.txt", "cannot write hard.txt: it is an input"),
+        ("tagger tag in.txt >> in.txt", "cannot write standard output: it is an input of this command (FILES in.txt)"),
+        ("tagger tag < in.txt >> in.txt", "cannot write standard output: it is an input"),
+        ("tagger tag /dev/stdin -o in.txt < in.txt", "cannot write in.txt: it is an input"),
+        ("tagger train-hmm - -o in.txt < in.txt", "cannot write in.txt: it is an input"),
+        ("tagger train-crf corpus.txt --init crf.npz --log crf.npz", "cannot write crf.npz: it is an input"),
+        ("tagger train-crf corpus.txt --classes in.txt --log hard.txt", "cannot write hard.txt: it is an input"),
+        ("tagger train-crf corpus.txt --dev in.txt --checkpoint hard.txt", "cannot write hard.txt: it is an input"),
+        ("tagger eval corpus.txt --compare crf.npz --report crf.npz", "cannot write crf.npz: it is an input"),
+        ("tagger crossval corpus.txt --features in.txt -o hard.txt", "cannot write hard.txt: it is an input"),
+        ("tagger convert corpus.txt ./corpus.txt", "cannot write ./corpus.txt: it is an input"),
+    ],
+)
+def test_an_output_that_is_an_input_is_refused(home, command, complaint):
+    before = contents(home)
+    done = shell(home, command)
+    assert done.returncode == 1 and done.stderr.startswith(f"tagger: {complaint}"), done.stderr
+    assert contents(home) == before
+
+
+def test_a_part_of_a_corpus_does_not_replace_the_corpus(home):
+    os.link(home / "corpus.txt", home / "corpus.dev.txt")
+    done = shell(home, "tagger split corpus.txt")
+    assert done.returncode == 1 and "cannot write corpus.dev.txt: it is an input" in done.stderr
+
+
+def test_a_model_may_be_replaced_by_its_successor(home):
+    done = shell(home, "tagger train-crf corpus.txt --init crf.npz -o crf.npz --max-iterations 2 -q")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert load_model(home / "crf.npz").classes_ == ["D", "N", "V"]
+
+
+def test_devices_may_be_named_twice(home):
+    done = shell(home, "tagger eval corpus.txt --report /dev/null -o /dev/null")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_setting_that_no_model_can_hold_is_wrong_usage(home):
+    done = shell(home, f"tagger train-hmm corpus.txt -o big.npz --rare-count {10**30}")
+    assert done.returncode == 2 and "expected a number below 2,147,483,648, got 1000" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--log", "--checkpoint", "-o"])
+def test_what_cannot_go_to_standard_output_is_wrong_usage(home, option):
+    done = shell(home, f"tagger train-crf corpus.txt {option} -")
+    assert done.returncode == 2 and "expected the name of a file, got '-'" in done.stderr
+    assert not (home / "-").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tagger tag - --lexicon - < in.txt",
+        "tagger train-crf - --dev - < corpus.txt",
+        "tagger eval corpus.txt --predictions - --map - < corpus.txt",
+    ],
+)
+def test_standard_input_is_read_by_one_option(home, command):
+    done = shell(home, command)
+    assert done.returncode == 2 and "cannot both be standard input" in done.stderr
+
+
+CLUSTERS = "".join(
+    f"{path}\t{word}\t1\n" for path, word in (("00", "a"), ("00", "the"), ("01", "dog"), ("10", "barks"))
+)
+READERS = {  # a command, the file that goes through a pipe, and what the command writes
+    "classes": ("tagger features in.txt --features classed.txt --classes X", "clusters.txt", None),
+    "stored classes": ("tagger features in.txt --features classed.txt --classes X", "classes.npz", None),
+    "template": ("tagger features in.txt --features X", "classless.txt", None),
+    "templates of folds": ("tagger crossval corpus.txt --folds 3 --features X", "classless.txt", None),
+    "map": ("tagger convert corpus.txt - --map X", "map.tsv", None),
+    "lexicon": ("tagger tag in.txt --lexicon X", "lexicon.tsv", None),
+    "model": ("tagger tag in.txt -m X", "model.npz", None),
+    "initial model": ("tagger train-crf corpus.txt --max-iterations 2 -q -o o.npz --init X", "crf.npz", "o.npz"),
+    "corpus": ("tagger train-hmm X -q -o o.npz", "corpus.txt", "o.npz"),
+    "dev set": ("tagger train-crf corpus.txt --max-iterations 5 -q -o o.npz --dev X", "corpus.txt", "o.npz"),
+    "untagged text": ("tagger train-hmm corpus.txt -q -o o.npz --unlabeled X", "in.txt", "o.npz"),
+    "predictions": ("tagger eval corpus.txt --predictions X", "corpus.txt", None),
+}
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+@pytest.mark.parametrize("command, name, written", READERS.values(), ids=READERS)
+def test_what_comes_through_a_pipe_is_read_once(home, command, name, written):
+    (home / "clusters.txt").write_text(CLUSTERS)
+    (home / "classed.txt").write_text("word[0]\nclass:16[0]\n")
+    (home / "classless.txt").write_text("word[0]\nlower[-1]\n")
+    (home / "map.tsv").write_text("D\tDET\nN\tNOUN\nV\tVERB\n")
+    (home / "lexicon.tsv").write_text("dog\tV\n")
+    (home / "corpus.txt").write_text(TEXT * 2 + "a/D cat/N barks/V\n")
+    if name == "classes.npz":
+        from tagger.store import load_classes, save_classes
+
+        save_classes(load_classes(home / "clusters.txt"), home / name)
+
+    def result(text):
+        done = shell(home, text, "bash")
+        assert done.returncode == 0, done.stderr
+        return (home / written).read_bytes() if written else done.stdout
+
+    straight = result(command.replace("X", name))
+    assert result(command.replace("X", f"<(cat {name})")) == straight
+    assert result(command.replace("X", "-") + f" < {name}") == straight
+    assert result(f"cat {name} | " + command.replace("X", "-")) == straight
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+def test_text_that_is_read_twice_cannot_come_through_a_pipe(home):
+    for source in ("<(cat in.txt)", "- < in.txt"):
+        done = shell(home, f"tagger learn-classes {source}", "bash")
+        assert done.returncode == 2 and "cannot come from standard input or a pipe" in done.stderr
+    assert not Path(home / "classes.npz").exists()
