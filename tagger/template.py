@@ -18,6 +18,7 @@ from tagger.classes import SIZES, WordClasses
 from tagger.errors import TemplateError, quote
 from tagger.files import Lines, exists
 from tagger.pieces import Pieces
+from tagger.sentence import shortened
 from tagger.spelling import FUNCTIONS, NUMBERED, Words
 
 SHIPPED = ("default", "comparison")
@@ -192,7 +193,7 @@ def filled(
 
     The marks outside the sentence are `<before>` and `<after>`.
     """
-    found = values_of(parts_of(templates), sentence, classes)
+    found = values_of(parts_of(templates), shortened(sentence), classes)
     values = {name: pieces.strings() for name, pieces in found.items()}
 
     def fill(part: Part, i: int) -> str | None:

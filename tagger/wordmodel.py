@@ -24,6 +24,7 @@ from tagger.leaning import best_kappa
 from tagger.letters import INITIAL
 from tagger.lexicon import Lexicon
 from tagger.rows import Rows
+from tagger.sentence import shortened
 from tagger.vocab import StringTable
 
 
@@ -174,6 +175,7 @@ def confine(guess: np.ndarray, allowed: np.ndarray) -> None:
 def read_allowed(lexicon: Mapping[str, Sequence[str]], classes: list[str]) -> Entries:
     """A user's lexicon in numbers."""
     numbers = {name: k for k, name in enumerate(classes)}
+    lexicon = dict(zip(shortened(list(lexicon)), lexicon.values(), strict=True))
     for word, tags in lexicon.items():
         for tag in tags:
             if tag not in numbers:
