@@ -26,8 +26,8 @@ def blocks(
 ) -> Iterator[tuple[list[Item], bool]]:
     """Sentences or lines block by block, and whether somebody waits for the answer.
 
-    `weigh` tells about how many tokens an item has (see `weight`), `waiting` whether the next one may take its time. What was read
-    before an error comes out before it.
+    `weigh` tells about how many tokens an item has (see `weight`), `waiting` whether the next one may take its time.
+    What was read before an error comes out before it.
     """
     block: list[Item] = []
     tokens = 0

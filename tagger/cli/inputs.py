@@ -20,7 +20,7 @@ from tagger.sentence import Sentence
 from tagger.stream import blocks, weight
 
 LONGEST = 1 << 20  # tokens of a sentence: more would eat the memory
-STRETCH = 1 << 16  # characters of a line tagged together: a sentence of more than 10,000 words is none
+STRETCH = 1 << 15  # characters of a line tagged together: a sentence of more than 5,000 words is none
 
 Named = tuple[str, int, list[Any]]  # of which file, how many came before, and sentences or lines
 Source = tuple[Iterator[Any], Any]  # sentences or lines, and what has `waiting`

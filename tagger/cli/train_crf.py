@@ -11,6 +11,7 @@ from tagger.checkpoint import Checkpoint
 from tagger.classes import WordClasses
 from tagger.cli.manners import read_tagged, say
 from tagger.cli.options import (
+    MOST_AT_ONCE,
     PATH,
     Finite,
     corpus_options,
@@ -86,7 +87,9 @@ from tagger.store import load_classes, load_model
 )
 @click.option("--init", metavar="MODEL", help="Go on from a CRF: adapt it to this corpus.")
 @click.option("--partial", is_flag=True, help="word/? may have any tag, word/NN|VB one of two.")
-@click.option("--threads", type=click.IntRange(0), default=0, help="Threads to use.  [default: all cores]")
+@click.option(
+    "--threads", type=click.IntRange(0, MOST_AT_ONCE), default=0, help="Threads to use.  [default: all cores]"
+)
 @max_memory_option
 @quiet_option
 def command(
