@@ -24,6 +24,7 @@ from scipy.sparse import csr_array
 
 from tagger.classes import DIGIT, SIZES, WordClasses, normalised
 from tagger.errors import TrainingError, several
+from tagger.sentence import shortened
 
 MIN_COUNT = 2
 MOST_WORDS = 200_000  # that get a class
@@ -92,7 +93,7 @@ def blocks(text: Text) -> Iterator[list[Sequence[str]]]:
     """Normalised sentences, about BLOCK tokens at a time."""
     block: list[Sequence[str]] = []
     tokens = 0
-    for words in text:
+    for words in map(shortened, text):
         if words:
             block.append([normalised(word) for word in words] if DIGIT.search(" ".join(words)) else words)
             tokens += len(words)

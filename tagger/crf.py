@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tagger.optimize import Result
 
 LEVELS = 512  # of a stored weight's size
+LARGEST_PENALTY = 1e15  # leaves no weight; more does the same, but overflows
 
 
 class CRFTagger(Tagger):
@@ -133,8 +134,8 @@ class CRFTagger(Tagger):
             found, state = Trainer(
                 corpus=corpus,
                 layout=layout,
-                l2=self.l2,
-                l1=self.l1,
+                l2=min(self.l2, LARGEST_PENALTY),
+                l1=min(self.l1, LARGEST_PENALTY),
                 max_iterations=self.max_iterations,
                 tolerance=self.tolerance,
                 threads=self.threads or available_cores(),

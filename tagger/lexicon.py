@@ -14,6 +14,7 @@ import numpy as np
 from tagger.archive import MOST, Archive, Arrays, narrow
 from tagger.pieces import ByteStrings
 from tagger.rows import Rows, tally
+from tagger.sentence import shortened
 from tagger.vocab import StringTable
 
 
@@ -37,18 +38,22 @@ class Lexicon:
         cells, counts = tally(places[ids] * K + tags, len(table) * K)
         return cls(table, Rows.of(cells, len(table), K), counts), places
 
+    def find(self, words: Sequence[str]) -> np.ndarray:
+        """The number of each word, -1 for unknown ones."""
+        return self.words.find(shortened(words))
+
     def known(self, words: Sequence[str]) -> np.ndarray:
         """Whether each word occurs."""
-        return np.asarray(self.words.find(words) >= 0)
+        return np.asarray(self.find(words) >= 0)
 
     def ambiguous(self, words: Sequence[str]) -> np.ndarray:
         """Whether each word occurs with two or more tags."""
-        ids = self.words.find(words)
+        ids = self.find(words)
         return np.asarray(np.append(self.rows.widths, 0)[ids] > 1)  # of an unknown word, -1, the last
 
     def frequency(self, words: Sequence[str]) -> np.ndarray:
         """How often each word occurs."""
-        return np.asarray(np.append(self.totals, 0)[self.words.find(words)])  # of an unknown word, -1, the last
+        return np.asarray(np.append(self.totals, 0)[self.find(words)])  # of an unknown word, -1, the last
 
     @cached_property
     def totals(self) -> np.ndarray:

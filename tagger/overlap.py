@@ -16,6 +16,7 @@ import numpy as np
 
 from tagger.pieces import ByteStrings, P, powers
 from tagger.rows import ranges, tally
+from tagger.sentence import shortened
 from tagger.windows import Windows
 
 MIN_WORDS = 5
@@ -38,6 +39,6 @@ def all_marks(words: ByteStrings, ids: np.ndarray, lengths: np.ndarray) -> np.nd
 
 def overlap(sentences: Sequence[Sequence[str]], seen: np.ndarray) -> int:
     """How many of the sentences have a mark among those seen."""
-    windows = Windows.of(sentences, 0)
+    windows = Windows.of([shortened(words) for words in sentences], 0)
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
     return int(np.isin(all_marks(windows.written, windows.at(0), lengths), seen).sum())

@@ -13,7 +13,7 @@ from itertools import chain
 
 import numpy as np
 
-from tagger.corpus.slash import TAG_SEPARATORS, tokens
+from tagger.corpus.slash import TAG_SEPARATORS, Unfinished, tokens
 from tagger.model import Predictor
 
 
@@ -40,11 +40,12 @@ class PlainTagging:
             tags = self.model.best_tags(sentences, scorer)  # (N,)
             lengths = np.array([len(words) for words in sentences], np.int64)
             ends = np.cumsum(lengths)
-            tags[ends[lengths > 0] - 1] += K
+            closed = np.array([not isinstance(line, Unfinished) for line in lines], bool)
+            tags[ends[closed & (lengths > 0)] - 1] += K
             text = [""] * (2 * len(tags) + 1)
             text[1::2] = chain.from_iterable(sentences)
             text[2::2] = marks[tags].tolist()
-            for end in ends[lengths == 0].tolist():  # a blank line stays one
+            for end in ends[closed & (lengths == 0)].tolist():  # a blank line stays one
                 text[2 * end] += "\n"
             return "".join(text), len(tags)
 

@@ -11,8 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 BLOCK_TOKENS = 1 << 15
+TOKEN_CHARACTERS = 16  # more count as further tokens: a block has at most half a million, whatever is in it
 
 Item = TypeVar("Item")
+
+
+def weight(tokens: int, characters: int) -> int:
+    """The size of an item in tokens; what has few but long ones weighs as much as others that take its memory."""
+    return max(tokens, characters // TOKEN_CHARACTERS)
 
 
 def blocks(
@@ -20,8 +26,8 @@ def blocks(
 ) -> Iterator[tuple[list[Item], bool]]:
     """Sentences or lines block by block, and whether somebody waits for the answer.
 
-    `weigh` tells about how many tokens an item has, `waiting` whether the next one may take its time. What was read
-    before an error comes out before it.
+    `weigh` tells about how many tokens an item has (see `weight`), `waiting` whether the next one may take its time.
+    What was read before an error comes out before it.
     """
     block: list[Item] = []
     tokens = 0

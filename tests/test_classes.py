@@ -76,7 +76,7 @@ def test_blocks_change_nothing(monkeypatch, classes):
 
 def test_counting_forgets_rare_words_when_there_are_too_many(monkeypatch):
     """A word that comes once in a hundred new ones is forgotten each time, where only fifty are remembered."""
-    text = [["seldom" if i % 100 == 0 else "z" * i, "often"] for i in range(300)]
+    text = [["seldom" if i % 100 == 0 else chr(0x4E00 + i), "often"] for i in range(300)]
     assert frequent_words(text, 3, lambda learning: None) == (["often", "seldom"], 600)
     monkeypatch.setattr("tagger.clustering.REMEMBERED", 50)
     monkeypatch.setattr("tagger.clustering.BLOCK", 10)

@@ -5,9 +5,11 @@ from functools import partial
 import numpy as np
 import pytest
 
+from tagger import CRFTagger, Sentence
 from tagger.errors import TemplateError
 from tagger.features import learn_features, token_keys, word_keys
 from tagger.parts import TagParts
+from tagger.sentence import LONGEST_WORD
 from tagger.spelling import FUNCTIONS, NUMBERED, Words, shape
 from tagger.template import SHIPPED, Part, describe, margin, parse_templates, template_text
 from tagger.windows import Windows
@@ -174,3 +176,12 @@ def test_the_comparison_template_equals_the_description_of_the_rivals_features()
         "prefix:2[0]='s", "lower[-1]=cat", "ending:3[-1]=cat", "lower[1]=re-1", "ending:3[1]=e-1", "lower[-2]=a",
         "lower[2]=toys",
     }  # fmt: skip
+
+
+def test_very_long_words_are_seen_by_their_ends_in_training_and_tagging():
+    long, like = "a" * 5000 + "b" * 5000, "a" * 100 + "c" * 50 + "b" * 100
+    model = CRFTagger(threads=1).fit([Sentence([long, "x"], ["A", "B"]), Sentence(["x", "y"], ["B", "B"])])
+    assert max(map(len, model.lexicon_.words.strings())) == LONGEST_WORD
+    assert model.lexicon_.known([long, like, "a" * 200]).tolist() == [True, True, False]
+    assert model.predict([[long], [like]]) == [["A"], ["A"]]
+    assert describe([long], parse_templates("lower[0]")) == [["lower[0]=" + "a" * 100 + "b" * 100]]

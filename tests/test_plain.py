@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tagger import HMMTagger, Sentence
 from tagger.annotate import Annotator
 from tagger.corpus import render
-from tagger.corpus.slash import tokens
+from tagger.corpus.slash import line_stretches, tokens
 from tagger.plain import PlainTagging, writable
 
 MODEL = HMMTagger().fit([Sentence(["the", "dog", "barks"], ["D", "N", "V"]), Sentence(["dogs", "/"], ["N", "D"])])
@@ -27,3 +27,11 @@ def test_lines_equal_sentences(text, names):
 @pytest.mark.parametrize("tag", ["", "a/b", "a b", "a\tb", "a\nb", "a\r"])
 def test_a_tag_that_cannot_stand_behind_a_slash_is_seen(tag):
     assert writable(["NN", "|", "、"]) and not writable(["NN", tag])
+
+
+@given(st.text(" \tab", max_size=30), st.integers(1, 9))
+def test_a_line_in_stretches_comes_out_as_one(line, most):
+    stretches = list(line_stretches(line, most))
+    assert [token for stretch in stretches for token in tokens(stretch)] == tokens(line)
+    text, count = PlainTagging(MODEL, ["x"] * 3).start()(stretches)
+    assert (text, count) == (" ".join(f"{token}/x" for token in tokens(line)) + "\n", len(tokens(line)))

@@ -548,3 +548,24 @@ def test_a_forged_checkpoint_is_refused(tmp_path, meta):
     np.savez(tmp_path / "c.npz", meta=np.frombuffer(meta, np.uint8), weights=np.zeros(3), best=np.zeros(0))
     with pytest.raises(TrainingError, match="cannot resume"):
         Checkpoint(tmp_path / "c.npz").load({}, 3, 3)
+
+
+@pytest.mark.parametrize("penalty", ["--l1=1e308", "--l2=1e308", "--l2=1e6"])
+def test_a_penalty_that_leaves_no_weight_is_warned_of(tmp_path, penalty):
+    (tmp_path / "corpus.txt").write_text("the/D dog/N barks/V\n" * 5)
+    command = [sys.executable, "-m", "tagger", "train-crf", "corpus.txt", penalty]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    name, value = penalty.split("=")
+    assert done.returncode == 0 and "RuntimeWarning" not in done.stderr
+    assert f"warning: {name} {float(value):g} holds nearly all weights at zero" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["--l2 nan", "--l2 inf", "--l1 -1", "--tolerance -1", "--tolerance nan", "--max-iterations 0", "--threads 100000"],
+)
+def test_extreme_settings_are_wrong_usage(tmp_path, options):
+    (tmp_path / "corpus.txt").write_text("the/D dog/N barks/V\n")
+    command = [sys.executable, "-m", "tagger", "train-crf", "corpus.txt", *options.split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and f"Invalid value for '{options.split()[0]}'" in done.stderr

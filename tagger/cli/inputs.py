@@ -15,13 +15,14 @@ from tagger.cli.hints import Hint
 from tagger.cli.manners import say
 from tagger.constraints import Constraints
 from tagger.corpus import format_of, read_sentences, sound
-from tagger.corpus.slash import tokens
+from tagger.corpus.slash import line_stretches, tokens
 from tagger.errors import CorpusError, FileError
 from tagger.files import Lines, exists
 from tagger.sentence import Sentence
-from tagger.stream import blocks
+from tagger.stream import blocks, weight
 
 LONGEST = 1 << 20  # tokens of a sentence: more would eat the memory
+STRETCH = 1 << 15  # characters of a line tagged together: a sentence of more than 5,000 words is none
 
 Named = tuple[str, int, list[Any]]  # of which file, how many came before, and sentences or lines
 Source = tuple[Iterator[Any], Any]  # sentences or lines, and what has `waiting`
@@ -40,13 +41,15 @@ def check_inputs(files: tuple[str, ...], encoding: str, tokenize: str | None, qu
 
 
 class PlainLines:
-    """Lines as they are: they are taken apart where they are tagged, maybe in another process."""
+    """Lines as they are: they are taken apart where they are tagged, maybe in another process. A line of more than
+    STRETCH characters comes in stretches, each tagged like a sentence, so that a text on one line needs no more memory
+    than the line itself."""
 
     def read(self, lines: Lines) -> Source:
         return sound_lines(lines), lines
 
     def weigh(self, line: str) -> int:
-        return line.count(" ")
+        return weight(line.count(" ") + line.count("\t"), len(line))
 
     def words(self, line: str) -> Sequence[str]:
         return tokens(line)
@@ -78,7 +81,7 @@ class Sentences:
         return possible(sentences, lines, self.constraints), lines
 
     def weigh(self, sentence: Sentence) -> int:
-        return len(sentence)
+        return weight(len(sentence), sum(map(len, sentence.words)) + sum(map(len, sentence.layout or ())))
 
     def words(self, sentence: Sentence) -> Sequence[str]:
         return sentence.words
@@ -102,13 +105,14 @@ def texts_of(lines: Lines, format: str, language: str, text_column: str | None) 
 
 
 def sound_lines(lines: Lines) -> Iterator[str]:
-    """The lines; in the place of a faulty one, if it may be skipped, a blank one."""
+    """The lines, long ones in stretches; in the place of a faulty one, if it may be skipped, a blank one."""
     while True:
         try:
             for line in lines:
-                if len(line) > LONGEST and (fault := too_long(len(tokens(line)))):
-                    raise lines.error(fault)
-                yield line
+                if len(line) > STRETCH:
+                    yield from line_stretches(line, STRETCH)
+                else:
+                    yield line
             return
         except CorpusError as error:
             if lines.skipped is None:

@@ -23,6 +23,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 MODEL = "model.npz"
 FREE, NO_LIMIT = "what is free", "no limit"  # of memory
+MOST_AT_ONCE = 1024  # processes or threads
 LANGUAGES = ("english", "chinese")
 
 
@@ -94,7 +95,7 @@ def features_option(command: Decorated) -> Decorated:
 
 def jobs_option(command: Decorated) -> Decorated:
     help = "Processes to use.  [default: all cores]"
-    return click.option("--jobs", type=click.IntRange(0), default=0, help=help)(command)
+    return click.option("--jobs", type=click.IntRange(0, MOST_AT_ONCE), default=0, help=help)(command)
 
 
 def report_option(command: Decorated) -> Decorated:

@@ -12,6 +12,7 @@ from tagger.classes import WordClasses
 from tagger.cli.manners import read_tagged, say
 from tagger.cli.options import (
     FREE,
+    MOST_AT_ONCE,
     Count,
     Finite,
     corpus_options,
@@ -95,7 +96,7 @@ from tagger.store import load_classes, load_model
     is_flag=True,
     help="word/? and words without a tag (_ in CoNLL-U) may have any tag, word/NN|VB one of two.",
 )
-@click.option("--threads", type=Count(0), default=0, help="Threads to use.  [default: all cores]")
+@click.option("--threads", type=Count(0, MOST_AT_ONCE), default=0, help="Threads to use.  [default: all cores]")
 @max_memory_option(FREE)
 @quiet_option
 def command(

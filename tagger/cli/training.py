@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 import signal
@@ -33,6 +34,7 @@ PULSE = 0.2  # seconds between two looks of the bar at an iteration
 
 LONG = 5000  # tokens of a sentence that is hardly one
 MANY = 20  # tags, if most of them occur once
+LITTLE_LEARNED = 0.95  # of the loss without any weight is left
 
 
 class ModelFile(OutputFile):
@@ -247,7 +249,22 @@ def doubts(model: Tagger) -> list[str]:
         found.append(f"the corpus has one tag only: every word will be tagged {model.classes_[0]}")
     if model.get_params().get("l2") == model.get_params().get("l1") == 0 and model.summary_["loss"] < 1:
         found.append("the corpus is learned by heart, and with --l2 0 nothing holds the weights back; try --l2 0.25")
+    if penalty := crushing_penalty(model):
+        found.append(
+            f"{penalty} holds nearly all weights at zero: the model has learned next to nothing; try a smaller one"
+        )
     return [f"warning: {doubt}" for doubt in found]
+
+
+def crushing_penalty(model: Tagger) -> str | None:
+    """The penalty of a CRF that is little better than one whose weights are all zero, where every tag of a token is as
+    likely as any other:  loss = N · log K"""
+    settings, summary = model.get_params(), model.summary_
+    name = max("l1", "l2", key=lambda name: settings.get(name, 0))
+    if settings.get(name, 0) <= 1 or summary["stopped"].startswith(INTERRUPTED):
+        return None
+    least = LITTLE_LEARNED * summary["tokens"] * math.log(len(model.classes_))
+    return f"--{name} {settings[name]:g}" if least and summary["loss"] > least else None
 
 
 def holds_a_model(path: Path) -> bool:

@@ -6,6 +6,7 @@ belong to words. An untagged sentence is the same line without the tags, and kee
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from tagger.corpus.cells import all_checked, ending
@@ -14,6 +15,7 @@ from tagger.files import Lines
 from tagger.sentence import NO_TAG, Sentence
 
 SEPARATORS = " \t\n"
+SEPARATOR = re.compile("[ \t]")
 TAG_SEPARATORS = SEPARATORS + "\r/"
 OTHERWISE = "; is it tagged, maybe in another way? --input-format knows tsv (word TAB tag), conllu, pku, jsonl, lines"
 REMEMBERED = 1 << 16  # distinct tokens, so that a text of any length needs no more memory
@@ -35,6 +37,22 @@ class Split(dict[str, tuple[str, str]]):
 def tokens(line: str) -> list[str]:
     found = line.replace("\t", " ").split(" ")
     return [token for token in found if token] if "" in found else found
+
+
+class Unfinished(str):
+    """A stretch of a line that goes on in the next one."""
+
+    __slots__ = ()
+
+
+def line_stretches(line: str, most: int) -> Iterator[str]:
+    """A line cut where tokens end, into stretches of about `most` characters; all but the last are `Unfinished`."""
+    line = line.rstrip(" \t")
+    begin = 0
+    while end := SEPARATOR.search(line, begin + most):
+        yield Unfinished(line[begin : end.start()])
+        begin = end.end()
+    yield line[begin:]
 
 
 def split_token(token: str, lines: Lines) -> tuple[str, str]:

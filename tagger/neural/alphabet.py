@@ -13,6 +13,7 @@ import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
 from tagger.rows import places_among
+from tagger.sentence import both_ends
 
 LONGEST = 40  # letters of a word
 
@@ -35,7 +36,7 @@ class Alphabet:
 
     def numbers(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """The letters of all words as numbers, word after word, and how many each word has."""
-        points, lengths = code_points([shortened(word) for word in words])
+        points, lengths = code_points([both_ends(word, LONGEST) for word in words])
         place = places_among(self.letters, points)
         return np.where(place < 0, len(self.letters), place), lengths
 
@@ -52,8 +53,3 @@ class Alphabet:
 def code_points(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     text = "".join(words).encode("utf-32-le", "surrogatepass")
     return np.frombuffer(text, "<u4").astype(np.int64), np.fromiter(map(len, words), np.int64, len(words))
-
-
-def shortened(word: str) -> str:
-    half = LONGEST // 2
-    return word if len(word) <= LONGEST else word[:half] + word[-half:]
