@@ -18,12 +18,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
+from unicodedata import is_normalized, normalize
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from tagger.classes import DIGIT, SIZES, WordClasses, normalised
 from tagger.errors import TrainingError, several
+from tagger.normalization import NFC
 
 MIN_COUNT = 2
 MOST_WORDS = 200_000  # that get a class
@@ -89,12 +91,14 @@ def frequent_words(text: Text, min_count: int, watch: Watch) -> tuple[list[str],
 
 
 def blocks(text: Text) -> Iterator[list[Sequence[str]]]:
-    """Normalised sentences, about BLOCK tokens at a time."""
+    """Sentences in NFC, every digit as 0, about BLOCK tokens at a time."""
     block: list[Sequence[str]] = []
     tokens = 0
     for words in text:
         if words:
-            block.append([normalised(word) for word in words] if DIGIT.search(" ".join(words)) else words)
+            text = " ".join(words)
+            plain = is_normalized(NFC, text) and not DIGIT.search(text)
+            block.append(words if plain else [normalised(normalize(NFC, word)) for word in words])
             tokens += len(words)
         if tokens >= BLOCK:
             yield block

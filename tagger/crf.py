@@ -27,6 +27,7 @@ from tagger.features import Features, learn_features
 from tagger.lattice import Scorer, chain_scorer
 from tagger.lexicon import Lexicon
 from tagger.model import Following, Tagger, Terms
+from tagger.normalization import NFC, Form
 from tagger.overlap import marks
 from tagger.pack import PACK_TOKENS
 from tagger.partial import OPEN, Choices, among, read_choices
@@ -116,7 +117,7 @@ class CRFTagger(Tagger):
         from threadpoolctl import threadpool_limits
 
         self.check_settings()
-        sentences = training_sentences(X, y)
+        sentences = training_sentences(X, y, form_of(init))
         dev = None if X_dev is None else tagged(X_dev, y_dev)
         corpus, layout = self.encode(sentences, init, classes)
         check_dev(self.classes_, dev)
@@ -248,7 +249,7 @@ class CRFTagger(Tagger):
             self.template_ += class_features(classes.sizes)
             templates = parse_templates(self.template_, self.features)
         check_classes(templates, classes, self.features)
-        return templates, classes and classes.restricted(class_sizes(templates))
+        return templates, classes and classes.restricted(class_sizes(templates)).normalized(NFC)
 
     def go_on_from(self, init: CRFTagger, corpus: Corpus, counts: np.ndarray) -> tuple[Corpus, Layout]:
         """The same with the features, words and tags of an older model, whose weights are the centre of the penalty."""
@@ -262,7 +263,9 @@ class CRFTagger(Tagger):
         old = Features(known.templates, known.strings, known.keys, rows, known.classes)
         union = Union(old, corpus.features, self.parts_.columns)
         lexicon_rows, lexicon_order = renumbered(init.lexicon_.rows, place)
-        old_lexicon = Lexicon(init.lexicon_.words, lexicon_rows, init.lexicon_.counts[lexicon_order])
+        old_lexicon = Lexicon(
+            init.lexicon_.words, lexicon_rows, init.lexicon_.counts[lexicon_order], init.lexicon_.form
+        )
         self.lexicon_ = old_lexicon.joined(self.lexicon_, K)
 
         all_counts, w = np.zeros((2, len(union.features.rows.tags)))
@@ -294,7 +297,7 @@ class CRFTagger(Tagger):
         self.transitions_ = transitions.astype(np.float32)
         self.end_ = end.astype(np.float32)
 
-    def scorer(self) -> Scorer:
+    def scorer_in_form(self) -> Scorer:
         emissions = Emissions(self.features_, self.weights_, self.parts_)
         return chain_scorer(self.start_, self.transitions_, self.end_, emissions)
 
@@ -346,6 +349,11 @@ class CRFTagger(Tagger):
 
     def describe(self) -> dict[str, Any]:
         return {"template": self.template_, "separator": self.parts_.separator}
+
+
+def form_of(init: CRFTagger | None) -> Form:
+    """The normalisation form of a new model: that of the model it goes on from, whose words it keeps."""
+    return init.lexicon_.form if init else NFC
 
 
 def rounded(weights: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tagger.errors import TrainingError, quote, several
+from tagger.normalization import NFC, Form, normalized_sentences
 from tagger.sentence import NO_TAG, Sentence, Words
 
 TAGS = attrgetter("tags")
@@ -34,12 +35,16 @@ def tagged(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence
     return [Sentence(words_of(words), tags) for words, tags in zip(X, y, strict=True)]
 
 
-def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence]:
-    """The sentences to learn from."""
+def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None, form: Form = NFC) -> list[Sentence]:
+    """The sentences to learn from, their words in a normalisation form."""
     sentences = [sentence for sentence in tagged(X, y) if sentence.words]
     if not sentences:
         raise TrainingError("no sentence to learn from: the corpus is empty")
-    return sentences
+    written = [sentence.words for sentence in sentences]
+    words = normalized_sentences(written, form)
+    if words is written:
+        return sentences
+    return [Sentence(own, sentence.tags) for own, sentence in zip(words, sentences, strict=True)]
 
 
 def written_tags(sentences: Sequence[Sentence]) -> tuple[list[str], set[str]]:

@@ -202,7 +202,7 @@ class BiLSTMTagger(Tagger):
             raise TrainingError(f"the weights became as large as {highest:.3g}: {SLOWER}")
         self.weights_ = {name: array.astype(np.float16).astype(np.float32) for name, array in weights.items()}
 
-    def scorer(self) -> Scorer:
+    def scorer_in_form(self) -> Scorer:
         network = Network(self.lookup_, self.sizes, self.weights_)
         start, transitions, end = (self.weights_[name] for name in ("start", "transitions", "end"))
         return chain_scorer(start, transitions, end, lambda sentences, pack: network(sentences)[pack.tokens])
