@@ -24,6 +24,7 @@ from tagger.emissions import Emissions
 from tagger.errors import TemplateError, TrainingError, several
 from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
 from tagger.features import Features, learn_features
+from tagger.final_marks import trained_lengths
 from tagger.lattice import Scorer, chain_scorer
 from tagger.lexicon import Lexicon
 from tagger.model import Following, Tagger, Terms
@@ -32,6 +33,7 @@ from tagger.overlap import marks
 from tagger.pack import PACK_TOKENS
 from tagger.partial import OPEN, Choices, among, read_choices
 from tagger.parts import SEPARATORS, TagParts, separator_of
+from tagger.rows import ranges
 from tagger.sentence import Sentence, Words
 from tagger.story import Section
 from tagger.template import (
@@ -220,18 +222,21 @@ class CRFTagger(Tagger):
         K = len(self.classes_)
         self.parts_ = TagParts(self.classes_, (init and init.parts_.separator) or separator_of(self.classes_))
         templates, classes = self.choose_template(init, classes)
-        windows = Windows.of([sentence.words for sentence in sentences], margin(templates))
-        lengths = np.array([len(sentence) for sentence in sentences])
+        written = [sentence.words for sentence in sentences]
+        windows = Windows.of(written, margin(templates))
+        lengths, trained = np.array(list(map(len, written))), trained_lengths(written)
         seen = marks(windows.written, windows.at(0), lengths)
         self.seen_ = np.union1d(seen, init.seen_) if init else seen
         fixed = tags != OPEN
         self.lexicon_ = Lexicon.of(windows.written, windows.at(0)[fixed], tags[fixed], K)
+        kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,) tokens to learn weights from
+        windows, tags, choices = windows.only(kept, trained, margin(templates)), tags[kept], choices.only(kept)
         tokens, said = choices.events(tags)
         told = Windows(windows.words, windows.places[tokens], windows.around)
         self.features_, counts, values = learn_features(
             templates, told, said, self.parts_, self.min_count, self.min_pair_count, classes
         )
-        corpus = Corpus(self.features_, values, windows, lengths, tags, choices, K, self.parts_)
+        corpus = Corpus(self.features_, values, windows, trained, tags, choices, K, self.parts_)
         return self.go_on_from(init, corpus, counts) if init else (corpus, Layout(corpus, counts))
 
     def choose_template(

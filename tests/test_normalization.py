@@ -35,7 +35,9 @@ CORPUS = [
         ("그는 밥을 먹었다 .", "R N V ."),
     ]
 ]
-TEXT = [normalize("NFC", text).split() for text in ("le maître a fermé", "Tôi rất thích Đà Lạt", "그녀는 학교를 갔다 .")]
+TEXT = [
+    normalize("NFC", text).split() for text in ("le maître a fermé", "Tôi rất thích Đà Lạt", "그녀는 학교를 갔다 .")
+]
 
 
 def decomposed(sentences):
@@ -125,7 +127,9 @@ def test_vectors_are_those_of_the_normalised_word(tmp_path):
 
 def run(*args, text=""):
     """What the command writes on standard output."""
-    done = subprocess.run([sys.executable, "-m", "tagger", *args], input=text.encode(), capture_output=True, timeout=100)
+    done = subprocess.run(
+        [sys.executable, "-m", "tagger", *args], input=text.encode(), capture_output=True, timeout=100
+    )
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode()
 

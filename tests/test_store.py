@@ -48,7 +48,10 @@ def with_meta(path, **changes):
 def test_the_description_is_plain_json_without_clock_path_or_threads(path):
     meta = meta_of(path)
     assert (
-        meta["format"] == FORMAT and meta["kind"] in KINDS and meta["tags"] == ["D", "N", "V"] and meta["column"] == "xpos"
+        meta["format"] == FORMAT
+        and meta["kind"] in KINDS
+        and meta["tags"] == ["D", "N", "V"]
+        and meta["column"] == "xpos"
     )
     assert "threads" not in meta["settings"] and str(path.parent) not in json.dumps(meta)
     assert load_model(path).column_ == "xpos"
