@@ -1,7 +1,7 @@
 """Training sentences without the marks at their end, because titles, captions and chat lines have none.
 
-In most corpora every sentence ends in a punctuation mark. A CRF then learns that the last token is a mark, whatever it
-is: from the end weights and from the features that see the end of the sentence. Tag bigrams and words cannot outvote
+In most corpora every sentence ends in a punctuation mark. A CRF or a network then learns that the last token is a mark,
+whatever it is: from the end weights and from what sees the end of the sentence. An HMM does not need this. Tag bigrams and words cannot outvote
 what no training sentence contradicts. So at least SHARE of the sentences end in a word: where fewer do, as many as are
 missing, spread evenly over the corpus, are learned from without the marks at their end. Rare endings stay, because they
 may be the only example of a mark or of its tag.
