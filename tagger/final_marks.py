@@ -1,10 +1,10 @@
 """Training sentences without the marks at their end, because titles, captions and chat lines have none.
 
 In most corpora every sentence ends in a punctuation mark. A CRF or a network then learns that the last token is a mark,
-whatever it is: from the end weights and from what sees the end of the sentence. An HMM does not need this. Tag bigrams and words cannot outvote
-what no training sentence contradicts. So at least SHARE of the sentences end in a word: where fewer do, as many as are
-missing, spread evenly over the corpus, are learned from without the marks at their end. Rare endings stay, because they
-may be the only example of a mark or of its tag.
+whatever it is: from the end weights and from what sees the end of the sentence. Words cannot outvote what no training
+sentence contradicts. So at least SHARE of the sentences end in a word: where fewer do, as many as are missing, spread
+evenly over the corpus, are learned from without the marks at their end. Rare endings stay, because they may be the only
+example of a mark or of its tag. An HMM needs none of this: its words outweigh P(end | tag).
 """
 
 from __future__ import annotations
