@@ -20,6 +20,7 @@ I 'd like to book that flight and/or a train .
 TEXT
   tagger tag -m "$folder/chinese-$kind.npz" <<'TEXT'
 她 在 图书馆 工作 了 三 年 。
+我 爱 北京 天安门
 TEXT
 done
 cat <<TEXT

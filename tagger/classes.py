@@ -20,6 +20,7 @@ from tagger.archive import Archive, Arrays, narrow
 from tagger.errors import CorpusError
 from tagger.escaping import quote
 from tagger.files import Lines
+from tagger.normalization import Form, normalized
 from tagger.pieces import Pieces
 from tagger.vocab import StringTable
 
@@ -71,6 +72,16 @@ class WordClasses:
     def restricted(self, sizes: Iterable[int]) -> WordClasses:
         """Only these sizes."""
         return WordClasses(self.words, {size: self.classes[size] for size in sorted(sizes)})
+
+    def normalized(self, form: Form) -> WordClasses:
+        """The same with words in that form; of words that become equal one stays."""
+        written = self.words.strings()
+        words = normalized(written, form)
+        if words is written:
+            return self
+        places = {word: i for i, word in enumerate(words)}
+        chosen = np.array(list(places.values()))
+        return WordClasses.of(list(places), {size: own[chosen] for size, own in self.classes.items()})
 
     def arrays(self) -> Arrays:
         own = {f"classes.{size}": narrow(self.classes[size]) for size in self.sizes}

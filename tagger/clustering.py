@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 
 from tagger.classes import DIGIT, SIZES, WordClasses, normalised
 from tagger.errors import TrainingError, several
-from tagger.sentence import shortened
+from tagger.normalization import NFC, normalized
 
 MIN_COUNT = 2
 MOST_WORDS = 200_000  # that get a class
@@ -90,11 +90,11 @@ def frequent_words(text: Text, min_count: int, watch: Watch) -> tuple[list[str],
 
 
 def blocks(text: Text) -> Iterator[list[Sequence[str]]]:
-    """Normalised sentences, about BLOCK tokens at a time."""
+    """Sentences in NFC, every digit as 0, about BLOCK tokens at a time."""
     block: list[Sequence[str]] = []
     tokens = 0
-    for words in map(shortened, text):
-        if words:
+    for sentence in text:
+        if words := normalized(sentence, NFC):
             block.append([normalised(word) for word in words] if DIGIT.search(" ".join(words)) else words)
             tokens += len(words)
         if tokens >= BLOCK:

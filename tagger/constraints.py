@@ -1,19 +1,22 @@
 """Which tags a token may have: what a user knows better than the model.
 
-A user lexicon allows certain tags for certain words, and a token that comes tagged keeps its tag (`NN|VB`: one of the
-two). Both become a table of allowed tags that restricts a lattice, so that everything around is decided in their light.
+A user lexicon allows certain tags for certain words, in whichever Unicode normalisation form a text writes them, and a
+token that comes tagged keeps its tag (`NN|VB`: one of the two). Both become a table of allowed tags that restricts a
+lattice, so that everything around is decided in their light.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Container, Sequence
+from unicodedata import normalize
 
 import numpy as np
 
 from tagger.corpus.slash import tokens
 from tagger.escaping import quote
 from tagger.files import Lines
+from tagger.normalization import NFC, normalized_keys
 from tagger.sentence import ANY, NO_TAG, Sentence
 
 SHOWN = 8  # tags of a model, as examples
@@ -46,7 +49,7 @@ class Constraints:
 
     def __init__(self, classes: Sequence[str], lexicon: Lexicon | None = None, keep_tags: bool = False) -> None:
         self.numbers = {tag: k for k, tag in enumerate(classes)}
-        self.lexicon = {word: self.numbered(tags) for word, tags in (lexicon or {}).items()}
+        self.lexicon = {word: self.numbered(tags) for word, tags in normalized_keys(lexicon or {}).items()}
         self.keep_tags = keep_tags
 
     def numbered(self, tags: Sequence[str]) -> frozenset[int]:
@@ -60,7 +63,8 @@ class Constraints:
 
     def of(self, word: str, tag: str) -> frozenset[int] | None:
         """The tags that a token may have, None for all."""
-        kept, listed = self.kept(tag) if self.keep_tags else None, self.lexicon.get(word)
+        kept = self.kept(tag) if self.keep_tags else None
+        listed = self.lexicon.get(normalize(NFC, word)) if self.lexicon else None
         return kept & listed if kept is not None and listed is not None else kept if listed is None else listed
 
     def fault(self, sentence: Sentence) -> str | None:

@@ -24,13 +24,16 @@ from tagger.emissions import Emissions
 from tagger.errors import TemplateError, TrainingError, several
 from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
 from tagger.features import Features, learn_features
+from tagger.final_marks import trained_lengths
 from tagger.lattice import Scorer, chain_scorer
 from tagger.lexicon import Lexicon
 from tagger.model import Following, Tagger, Terms
+from tagger.normalization import NFC, Form
 from tagger.overlap import marks
 from tagger.pack import PACK_TOKENS
 from tagger.partial import OPEN, Choices, among, read_choices
 from tagger.parts import SEPARATORS, TagParts, separator_of
+from tagger.rows import ranges
 from tagger.sentence import Sentence, Words
 from tagger.story import Section
 from tagger.template import (
@@ -117,7 +120,7 @@ class CRFTagger(Tagger):
         from threadpoolctl import threadpool_limits
 
         self.check_settings()
-        sentences = training_sentences(X, y)
+        sentences = training_sentences(X, y, form_of(init))
         dev = None if X_dev is None else tagged(X_dev, y_dev)
         corpus, layout = self.encode(sentences, init, classes)
         check_dev(self.classes_, dev)
@@ -221,18 +224,21 @@ class CRFTagger(Tagger):
         K = len(self.classes_)
         self.parts_ = TagParts(self.classes_, (init and init.parts_.separator) or separator_of(self.classes_))
         templates, classes = self.choose_template(init, classes)
-        windows = Windows.of([sentence.words for sentence in sentences], margin(templates))
-        lengths = np.array([len(sentence) for sentence in sentences])
+        written = [sentence.words for sentence in sentences]
+        windows = Windows.of(written, margin(templates))
+        lengths, trained = np.array(list(map(len, written))), trained_lengths(written)
         seen = marks(windows.written, windows.at(0), lengths)
         self.seen_ = np.union1d(seen, init.seen_) if init else seen
         fixed = tags != OPEN
         self.lexicon_ = Lexicon.of(windows.written, windows.at(0)[fixed], tags[fixed], K)
+        kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,) tokens to learn weights from
+        windows, tags, choices = windows.only(kept, trained, margin(templates)), tags[kept], choices.only(kept)
         tokens, said = choices.events(tags)
         told = Windows(windows.words, windows.places[tokens], windows.around)
         self.features_, counts, values = learn_features(
             templates, told, said, self.parts_, self.min_count, self.min_pair_count, classes
         )
-        corpus = Corpus(self.features_, values, windows, lengths, tags, choices, K, self.parts_)
+        corpus = Corpus(self.features_, values, windows, trained, tags, choices, K, self.parts_)
         return self.go_on_from(init, corpus, counts) if init else (corpus, Layout(corpus, counts))
 
     def choose_template(
@@ -250,7 +256,7 @@ class CRFTagger(Tagger):
             self.template_ += class_features(classes.sizes)
             templates = parse_templates(self.template_, self.features)
         check_classes(templates, classes, self.features)
-        return templates, classes and classes.restricted(class_sizes(templates))
+        return templates, classes and classes.restricted(class_sizes(templates)).normalized(NFC)
 
     def go_on_from(self, init: CRFTagger, corpus: Corpus, counts: np.ndarray) -> tuple[Corpus, Layout]:
         """The same with the features, words and tags of an older model, whose weights are the centre of the penalty."""
@@ -264,7 +270,9 @@ class CRFTagger(Tagger):
         old = Features(known.templates, known.strings, known.keys, rows, known.classes)
         union = Union(old, corpus.features, self.parts_.columns)
         lexicon_rows, lexicon_order = renumbered(init.lexicon_.rows, place)
-        old_lexicon = Lexicon(init.lexicon_.words, lexicon_rows, init.lexicon_.counts[lexicon_order])
+        old_lexicon = Lexicon(
+            init.lexicon_.words, lexicon_rows, init.lexicon_.counts[lexicon_order], init.lexicon_.form
+        )
         self.lexicon_ = old_lexicon.joined(self.lexicon_, K)
 
         all_counts, w = np.zeros((2, len(union.features.rows.tags)))
@@ -296,7 +304,7 @@ class CRFTagger(Tagger):
         self.transitions_ = transitions.astype(np.float32)
         self.end_ = end.astype(np.float32)
 
-    def scorer(self) -> Scorer:
+    def scorer_in_form(self) -> Scorer:
         emissions = Emissions(self.features_, self.weights_, self.parts_)
         return chain_scorer(self.start_, self.transitions_, self.end_, emissions)
 
@@ -348,6 +356,11 @@ class CRFTagger(Tagger):
 
     def describe(self) -> dict[str, Any]:
         return {"template": self.template_, "separator": self.parts_.separator}
+
+
+def form_of(init: CRFTagger | None) -> Form:
+    """The normalisation form of a new model: that of the model it goes on from, whose words it keeps."""
+    return init.lexicon_.form if init else NFC
 
 
 def rounded(weights: np.ndarray) -> np.ndarray:

@@ -11,18 +11,19 @@ import numpy as np
 
 from tagger.errors import TrainingError, several
 from tagger.escaping import quote
-from tagger.sentence import NO_TAG, Sentence, Words, shortened
+from tagger.normalization import NFC, Form, normalized_sentences
+from tagger.sentence import NO_TAG, Sentence, Words
 
 TAGS = attrgetter("tags")
 
 
 def words_of(sentence: Sentence | Words) -> Words:
-    """The words of a sentence as models see them: very long ones are cut."""
+    """The words of a sentence."""
     if isinstance(sentence, str):
         raise ValueError(
             f"expected a list of sentences, each a list of words, got the string {quote(sentence)} for one"
         )
-    return shortened(sentence.words if isinstance(sentence, Sentence) else sentence)
+    return sentence.words if isinstance(sentence, Sentence) else sentence
 
 
 def tagged(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence]:
@@ -36,18 +37,16 @@ def tagged(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence
     return [Sentence(words_of(words), tags) for words, tags in zip(X, y, strict=True)]
 
 
-def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence]:
-    """The sentences to learn from, their words as models see them."""
-    sentences = [as_seen(sentence) for sentence in tagged(X, y) if sentence.words]
+def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None, form: Form = NFC) -> list[Sentence]:
+    """The sentences to learn from, their words in a normalisation form."""
+    sentences = [sentence for sentence in tagged(X, y) if sentence.words]
     if not sentences:
         raise TrainingError("no sentence to learn from: the corpus is empty")
-    return sentences
-
-
-def as_seen(sentence: Sentence) -> Sentence:
-    """The sentence itself, unless a word of it is cut."""
-    words = shortened(sentence.words)
-    return sentence if words is sentence.words else Sentence(words, sentence.tags)
+    written = [sentence.words for sentence in sentences]
+    words = normalized_sentences(written, form)
+    if words is written:
+        return sentences
+    return [Sentence(own, sentence.tags) for own, sentence in zip(words, sentences, strict=True)]
 
 
 def written_tags(sentences: Sequence[Sentence]) -> tuple[list[str], set[str]]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from tagger.examples import words_of
 from tagger.model import Tagger, Terms
+from tagger.normalization import normalized
 from tagger.sentence import Sentence
 
 
@@ -54,7 +55,7 @@ def explain_sentence(
     model: Tagger, words: Sequence[str], path: list[int], P: np.ndarray, places: Sequence[int]
 ) -> list[Explanation]:
     """Of the words with their best path and the probabilities (T, K) of all tags."""
-    terms = model.anatomy(words)
+    terms = model.anatomy(normalized(words, model.lexicon_.form))
     out = []
     for t in places:
         other = runner_up(terms, path, t, P[t])

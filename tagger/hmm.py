@@ -23,6 +23,7 @@ from tagger.lattice import Lattice, Scorer, chain_scorer
 from tagger.lexicon import Lexicon
 from tagger.model import Following, Tagger, Terms
 from tagger.neighbours import Neighbours
+from tagger.normalization import NFC, normalized_keys, normalized_sentences
 from tagger.overlap import marks
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, read_choices
@@ -97,7 +98,7 @@ class HMMTagger(Tagger):
         if len(unlabeled) and self.order == 1:
             raise ValueError("untagged text needs order 2: a model of first order is counted only")
         sentences = training_sentences(X, y)
-        choices = self.count(sentences, lexicon or {})
+        choices = self.count(sentences, normalized_keys(lexicon or {}))
         for text in [*self.open_text(sentences, choices), *self.raw_text(unlabeled)]:
             teacher = Teacher(text, self.neighbours_, self.words_, self.candidates)
             self.neighbours_, self.words_ = teacher.learn(self.em_iterations, watch)
@@ -161,7 +162,7 @@ class HMMTagger(Tagger):
 
     def raw_text(self, unlabeled: Sequence[Any]) -> list[Text]:
         """Untagged sentences, which together weigh no more than the tagged ones."""
-        sentences = [words for words in map(words_of, unlabeled) if len(words)]
+        sentences = list(normalized_sentences([words for words in map(words_of, unlabeled) if len(words)], NFC))
         tokens = sum(map(len, sentences))
         if not tokens:
             return []
@@ -202,7 +203,7 @@ class HMMTagger(Tagger):
         """(words, K) log P(w | t)"""
         return self.words_(words)[0]
 
-    def scorer(self) -> Scorer:
+    def scorer_in_form(self) -> Scorer:
         return self.first_order() if self.order == 1 else self.second_order()
 
     def first_order(self) -> Scorer:

@@ -1,7 +1,7 @@
 """The words of the training corpus, and how often each was seen with each tag.
 
 It decides what *known* means: the exact form occurs in the tagged training corpus. *Ambiguous* is a word that was
-seen there with two or more tags. Every model carries one.
+seen there with two or more tags. Every model carries one. Its `form` is the Unicode normalisation of the whole model.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from functools import cached_property
 import numpy as np
 
 from tagger.archive import MOST, Archive, Arrays, narrow
+from tagger.escaping import quote
+from tagger.normalization import FORMS, NFC, Form, normalized
 from tagger.pieces import ByteStrings
 from tagger.rows import Rows, tally
-from tagger.sentence import shortened
 from tagger.vocab import StringTable
 
 
 class Lexicon:
-    def __init__(self, words: StringTable, rows: Rows, counts: np.ndarray) -> None:
-        self.words = words
+    def __init__(self, words: StringTable, rows: Rows, counts: np.ndarray, form: Form = NFC) -> None:
+        self.words = words  # in the form
         self.rows = rows  # one for each word
         self.counts = counts  # of each entry
+        self.form = form
 
     @classmethod
     def of(cls, words: ByteStrings, ids: np.ndarray, tags: np.ndarray, K: int) -> Lexicon:
@@ -39,8 +41,8 @@ class Lexicon:
         return cls(table, Rows.of(cells, len(table), K), counts), places
 
     def find(self, words: Sequence[str]) -> np.ndarray:
-        """The number of each word, -1 for unknown ones."""
-        return self.words.find(shortened(words))
+        """The place of each word, in whichever form it is written; -1 for an unknown one."""
+        return self.words.find(normalized(words, self.form))
 
     def known(self, words: Sequence[str]) -> np.ndarray:
         """Whether each word occurs."""
@@ -65,12 +67,12 @@ class Lexicon:
         return np.bincount(self.rows.tags, weights=self.counts, minlength=K)
 
     def joined(self, other: Lexicon, K: int) -> Lexicon:
-        """The words of both, their counts added; the tags of both are numbered alike."""
+        """The words of both in the form of this one, their counts added; the tags of both are numbered alike."""
         words, _ = StringTable.build(list(dict.fromkeys([*self.words.strings(), *other.words.strings()])))
         cells = [words.find(side.words.strings())[side.rows.owners] * K + side.rows.tags for side in (self, other)]
         every, place = np.unique(np.concatenate(cells), return_inverse=True)
         counts = np.bincount(place, weights=np.concatenate([self.counts, other.counts])).astype(np.int64)
-        return Lexicon(words, Rows.of(every, len(words), K), counts)
+        return Lexicon(words, Rows.of(every, len(words), K), counts, self.form)
 
     def arrays(self) -> Arrays:
         return self.words.arrays("words") | self.rows.arrays("lexicon") | {"lexicon.counts": narrow(self.counts)}
@@ -81,4 +83,6 @@ class Lexicon:
         rows = Rows.restore(archive, "lexicon", len(words), K)
         counts = archive.take("lexicon.counts", "u", len(rows.tags))
         archive.check(int(counts.max(initial=0)) < MOST, "the counts of its words are out of all bounds")
-        return cls(words, rows, counts.astype(np.int64))
+        form = archive.meta.get("normalization")  # format 1 knew none
+        archive.check(form in FORMS, f"unknown normalization {quote(str(form))}; expected {NFC} or null")
+        return cls(words, rows, counts.astype(np.int64), form)

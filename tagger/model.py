@@ -23,6 +23,7 @@ from tagger.examples import tagged, words_of
 from tagger.lattice import Lattice, Scorer
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
+from tagger.normalization import normalized_sentences
 from tagger.pack import batches
 from tagger.rows import stretches
 from tagger.sentence import Words
@@ -138,6 +139,14 @@ class Tagger(Predictor):
         """Learn from tagged sentences. Without `y`, X holds tagged Sentences."""
 
     @abstractmethod
+    def scorer_in_form(self) -> Scorer:
+        """A scorer of sentences whose words are in the model's normalisation form."""
+
+    def scorer(self) -> Scorer:
+        score, form = self.scorer_in_form(), self.lexicon_.form
+        return lambda sentences: score(list(normalized_sentences(sentences, form)))
+
+    @abstractmethod
     def anatomy(self, words: Words) -> Terms:
         """A function of a path (T tags as numbers) and a token: the parts of the path's score that look at the token's
         tag, by names that do not tell the tag."""
@@ -162,6 +171,7 @@ class Tagger(Predictor):
             ["kind", self.kind],
             ["tags", len(self.classes_)],
             ["words", len(self.lexicon_.words)],
+            ["normalization", self.lexicon_.form or "none: words as they are written"],
             ["ambiguous words", int((rows.widths > 1).sum())],
         ]
         return [

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tagger.normalization import NFC, Form, normalized_sentences
 from tagger.pieces import ByteStrings, P, powers
 from tagger.rows import ranges, tally
-from tagger.sentence import shortened
 from tagger.windows import Windows
 
 MIN_WORDS = 5
@@ -37,8 +37,8 @@ def all_marks(words: ByteStrings, ids: np.ndarray, lengths: np.ndarray) -> np.nd
     return ((sums[ends[long]] - sums[(ends - lengths)[long]]) >> np.uint64(32)).astype(np.uint32)
 
 
-def overlap(sentences: Sequence[Sequence[str]], seen: np.ndarray) -> int:
-    """How many of the sentences have a mark among those seen."""
-    windows = Windows.of([shortened(words) for words in sentences], 0)
+def overlap(sentences: Sequence[Sequence[str]], seen: np.ndarray, form: Form = NFC) -> int:
+    """How many of the sentences, in a normalisation form, have a mark among those seen."""
+    windows = Windows.of(normalized_sentences(sentences, form), 0)
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
     return int(np.isin(all_marks(windows.written, windows.at(0), lengths), seen).sum())

@@ -29,6 +29,11 @@ class Choices:
     def none(cls, K: int) -> Choices:
         return cls(np.empty(0, np.int64), np.empty((0, K), bool))
 
+    def only(self, kept: np.ndarray) -> Choices:
+        """The choices at the tokens that are True in `kept` (N,), among which tokens are numbered now."""
+        own = kept[self.tokens]
+        return Choices((np.cumsum(kept) - 1)[self.tokens[own]], self.allowed[own])
+
     def events(self, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """All pairs of a token and a tag that are said of it, by token; `?` says nothing."""
         token, tag = np.nonzero(self.allowed[~self.allowed.all(axis=1)])

@@ -19,7 +19,7 @@ import numpy as np
 
 from tagger.classes import WordClasses
 from tagger.cores import available_cores
-from tagger.crf import CRFTagger
+from tagger.crf import CRFTagger, form_of
 from tagger.crossval import fold_numbers
 from tagger.examples import check_dev, training_sentences
 from tagger.metrics import accuracy
@@ -51,7 +51,7 @@ class Rehearsal:
         self.model = CRFTagger(**model.get_params() | {"min_count": 1})
         self.model.column_ = model.column_
         self.model.check_settings()
-        self.sentences = training_sentences(sentences, None)
+        self.sentences = training_sentences(sentences, None, form_of(init))
         self.watch = watch
         corpus, self.layout = self.model.encode(self.sentences, init, classes)
         self.judges: dict[int | None, list[Sentence]]  # by the fold that is left out for them

@@ -10,7 +10,6 @@ from tagger.errors import several
 Words = Sequence[str]
 ANY = "?"  # in the place of a tag: it is open
 NO_TAG = ""  # in the place of a tag: none is written there
-LONGEST_WORD = 200  # characters of a word that models see; the longest of the corpora measured has 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +60,6 @@ class Sentence:
     def lines_of(self, format: str) -> tuple[str, ...]:
         """The lines the sentence was read from, if they were of that format."""
         return self.layout[1:] if self.layout and self.layout[0] == format else ()
-
-
-def shortened(words: Words) -> Words:
-    """Cut words of more than LONGEST_WORD characters to their two ends, as all models see them."""
-    if max(map(len, words), default=0) <= LONGEST_WORD:
-        return words
-    return [both_ends(word, LONGEST_WORD) for word in words]
-
-
-def both_ends(word: str, most: int) -> str:
-    """Cut a word of more than `most` characters to its first and its last half of so many."""
-    half = most // 2
-    return word if len(word) <= most else word[:half] + word[-half:]
 
 
 def open_tokens(sentences: Iterable[Sentence]) -> int:

@@ -1,9 +1,9 @@
 """One `.npz` per model: versioned, no pickle, so that a model from a stranger is data and never code.
 
 The member `meta` is JSON in UTF-8 bytes: format version, kind, program version, settings that change the result, tag
-set, a summary of the training. All others are plain arrays; each part of a model checks its own when it takes them.
-The same model gives the same bytes: no clock, path or thread count goes in. Word classes by themselves are stored in
-the same manner.
+set, Unicode normalisation of the words, a summary of the training. All others are plain arrays; each part of a model
+checks its own when it takes them. The same model gives the same bytes: no clock, path or thread count goes in. Word
+classes by themselves are stored in the same manner.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tagger.model import Predictor, Tagger
 from tagger.version import __version__
 from tagger.writing import atomic_writer
 
-FORMAT = 1
+FORMAT = 2  # 1: no normalization
 KINDS = {"hmm": "HMMTagger", "crf": "CRFTagger", "bilstm": "BiLSTMTagger"}  # names of the package
 CLASSES = "classes"
 SCALARS = (str, int, float, type(None))
@@ -43,6 +43,7 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
         "settings": model.stored_settings(),
         "tags": model.classes_,
         "column": model.column_,
+        "normalization": model.lexicon_.form,
         "summary": model.summary_,
         **model.describe(),
     }

@@ -19,7 +19,6 @@ from tagger.errors import TemplateError
 from tagger.escaping import quote
 from tagger.files import Lines, exists, pipe_identity
 from tagger.pieces import Pieces
-from tagger.sentence import shortened
 from tagger.spelling import FUNCTIONS, NUMBERED, Words
 
 SHIPPED = ("default", "comparison")
@@ -200,7 +199,7 @@ def filled(
 
     The marks outside the sentence are `<before>` and `<after>`.
     """
-    found = values_of(parts_of(templates), shortened(sentence), classes)
+    found = values_of(parts_of(templates), sentence, classes)
     values = {name: pieces.strings() for name, pieces in found.items()}
 
     def fill(part: Part, i: int) -> str | None:

@@ -36,7 +36,16 @@ class Windows:
         words = Vocabulary()
         tokens = numbers(sentences, words)
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
-        return cls(list(words), *laid_out(tokens, lengths, margin, (len(words), len(words) + 1)))
+        return cls.laid_out(list(words), tokens, lengths, margin)
+
+    @classmethod
+    def laid_out(cls, words: Sequence[str], tokens: np.ndarray, lengths: np.ndarray, margin: int) -> Windows:
+        """Of tokens (N,) that are places among the words, in sentences of these lengths."""
+        return cls(words, *laid_out(tokens, lengths, margin, (len(words), len(words) + 1)))
+
+    def only(self, kept: np.ndarray, lengths: np.ndarray, margin: int) -> Windows:
+        """The tokens that are True in `kept` (N,), in sentences of these lengths."""
+        return self if kept.all() else Windows.laid_out(self.words, self.at(0)[kept], lengths, margin)
 
     def at(self, offset: int) -> np.ndarray:
         """(N,) the id of the word at that offset from each token."""

@@ -26,7 +26,6 @@ from tagger.leaning import best_kappa
 from tagger.letters import INSIDE, KNOWN_IN_LOWER_CASE, NEW, Letters
 from tagger.lexicon import Lexicon
 from tagger.rows import Rows
-from tagger.sentence import shortened
 from tagger.vocab import StringTable
 
 
@@ -238,7 +237,6 @@ def confine(guess: np.ndarray, allowed: np.ndarray) -> None:
 def read_allowed(lexicon: Mapping[str, Sequence[str]], classes: list[str]) -> Entries:
     """A user's lexicon in numbers."""
     numbers = {name: k for k, name in enumerate(classes)}
-    lexicon = dict(zip(shortened(list(lexicon)), lexicon.values(), strict=True))
     for word, tags in lexicon.items():
         for tag in tags:
             if tag not in numbers:

@@ -8,8 +8,8 @@ import pytest
 from tagger import CRFTagger, Sentence
 from tagger.errors import TemplateError
 from tagger.features import learn_features, token_keys, word_keys
+from tagger.normalization import LONGEST_WORD
 from tagger.parts import TagParts
-from tagger.sentence import LONGEST_WORD
 from tagger.spelling import FUNCTIONS, NUMBERED, Words, shape
 from tagger.template import SHIPPED, Part, describe, margin, parse_templates, template_text
 from tagger.windows import Windows

@@ -13,6 +13,7 @@ import pytest
 
 from tagger import CRFTagger, HMMTagger, Sentence, load_model, save_model
 from tagger.errors import FileError, ModelError
+from tagger.store import FORMAT
 
 CORPUS = [Sentence(["the", "dog", "barks"], ["D", "N", "V"]), Sentence(["a", "cat"], ["D", "N"])]
 KINDS = {"hmm": HMMTagger(rare_count=1), "crf": CRFTagger(max_iterations=5)}
@@ -47,7 +48,10 @@ def with_meta(path, **changes):
 def test_the_description_is_plain_json_without_clock_path_or_threads(path):
     meta = meta_of(path)
     assert (
-        meta["format"] == 1 and meta["kind"] in KINDS and meta["tags"] == ["D", "N", "V"] and meta["column"] == "xpos"
+        meta["format"] == FORMAT
+        and meta["kind"] in KINDS
+        and meta["tags"] == ["D", "N", "V"]
+        and meta["column"] == "xpos"
     )
     assert "threads" not in meta["settings"] and str(path.parent) not in json.dumps(meta)
     assert load_model(path).column_ == "xpos"
@@ -341,7 +345,7 @@ def test_what_is_not_quite_json_is_refused(path, text):
 
 
 def test_a_newer_version_may_be_called_anything(path):
-    with_meta(path, format=2, program="\x1b[2J" * 50)
+    with_meta(path, format=FORMAT + 1, program="\x1b[2J" * 50)
     refused(path, "is newer")
 
 

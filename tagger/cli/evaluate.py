@@ -120,8 +120,8 @@ def command(
     speed = None if predictions else sum(map(len, sentences)) / (time.perf_counter() - begin)
     rivals = {path: rival.predict(sentences) for path, rival in rival_models.items()}
     words = [sentence.words for sentence in sentences]
-    seen = overlap(words, model.seen_) if model else None
-    by_others = {path: overlap(words, rival.seen_) for path, rival in rival_models.items()}
+    seen = overlap(words, model.seen_, model.lexicon_.form) if model else None
+    by_others = {path: overlap(words, rival.seen_, rival.lexicon_.form) for path, rival in rival_models.items()}
     remarks = warnings(gold, sentences, {together(model_paths): seen or 0} | by_others)
     sentences, guesses, rivals = renamed(sentences, guesses, rivals, tag_map)
     say_unmapped(tag_map, quiet)

@@ -18,6 +18,7 @@ from tagger.cli.paths import INPUT, FileCommand
 from tagger.corpus import format_of, read_sentences
 from tagger.escaping import encoded
 from tagger.files import Lines
+from tagger.normalization import NFC, normalized
 from tagger.template import check_classes, describe, parse_templates, template_text
 from tagger.writing import open_output
 
@@ -57,8 +58,9 @@ def command(
     sentences = read_sentences(hint.opening(Lines(file, encoding), format), format, tagged=False)
     with open_output(output) as stream:
         for sentence in hint.sentences(sentences):
-            rows = zip(sentence.words, describe(sentence.words, templates, table), strict=True)
-            text = "".join("\t".join([word, *found]) + "\n" for word, found in rows) + "\n"
+            found = describe(normalized(sentence.words, NFC), templates, table)
+            rows = zip(sentence.words, found, strict=True)
+            text = "".join("\t".join([word, *own]) + "\n" for word, own in rows) + "\n"
             stream.write(encoded(text))
             stream.flush()
 
@@ -66,4 +68,4 @@ def command(
 def classes_of(path: str) -> WordClasses:
     from tagger.store import load_classes
 
-    return load_classes(path)
+    return load_classes(path).normalized(NFC)

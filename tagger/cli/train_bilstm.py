@@ -23,6 +23,7 @@ from tagger.cli.training import (
 from tagger.neural import need_torch
 from tagger.neural.bilstm import BiLSTMTagger
 from tagger.neural.vectors import Vectors, read_vectors
+from tagger.normalization import NFC, normalized
 from tagger.sentence import Sentence
 
 SIZE = click.IntRange(1, 4096)
@@ -101,5 +102,5 @@ def command(
 
 def outside(path: str, sentences: list[Sentence], others: int) -> Vectors:
     """The vectors of a file that can be of use: for the words of the corpus, and so many others."""
-    words = {word for sentence in sentences for word in sentence.words}
+    words = set(normalized(list({word for sentence in sentences for word in sentence.words}), NFC))
     return read_vectors(path, words | {word.lower() for word in words}, others)

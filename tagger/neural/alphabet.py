@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
+from tagger.normalization import both_ends
 from tagger.rows import places_among
-from tagger.sentence import both_ends
 
 LONGEST = 40  # letters of a word
 

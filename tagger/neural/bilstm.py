@@ -20,6 +20,7 @@ from tagger.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
 from tagger.course import INTERRUPTED, Course, Watch
 from tagger.errors import TrainingError, several
 from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
+from tagger.final_marks import trained_lengths
 from tagger.lattice import Scorer, chain_scorer
 from tagger.lexicon import Lexicon
 from tagger.model import Following, Tagger, Terms
@@ -30,6 +31,7 @@ from tagger.neural.occlusion import occluded
 from tagger.neural.story import network_story
 from tagger.neural.vectors import Vectors
 from tagger.overlap import marks
+from tagger.rows import ranges
 from tagger.sentence import Sentence, Words
 from tagger.story import Section
 from tagger.terms import step_terms
@@ -142,8 +144,9 @@ class BiLSTMTagger(Tagger):
         from tagger.neural.learning import Corpus, Learner, new_module
 
         K = len(self.classes_)
-        windows = Windows.of([sentence.words for sentence in sentences], 0)
-        lengths = np.array([len(sentence) for sentence in sentences])
+        written = [sentence.words for sentence in sentences]
+        windows = Windows.of(written, 0)
+        lengths, trained = np.array(list(map(len, written))), trained_lengths(written)
         self.seen_ = marks(windows.written, windows.at(0), lengths)
         self.lexicon_ = Lexicon.of(windows.written, windows.at(0), tags, K)
         self.lookup_ = Lookup.of(windows.words, vectors)
@@ -152,7 +155,8 @@ class BiLSTMTagger(Tagger):
         memory.check(COPIES * 4 * size, f"learning a network of {size:,} weights", "choose smaller sizes")
         module = new_module(self.sizes, self.lookup_, K, self.dropout, self.seed)
         size = self.batch_size or max(1, min(MOST_IN_A_BATCH, len(sentences) // BATCHES))
-        corpus = Corpus.of(windows, lengths, tags, self.lookup_)
+        kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,) tokens to learn weights from
+        corpus = Corpus.of(windows.only(kept, trained, 0), trained, tags[kept], self.lookup_)
         return Learner(corpus, self.lookup_, module, self.learning_rate, size, self.epochs, self.seed)
 
     def train(self, learner: Any, course: Course, pulse: Any) -> tuple[float | None, str]:
@@ -203,7 +207,7 @@ class BiLSTMTagger(Tagger):
             raise TrainingError(f"the weights became as large as {highest:.3g}: {SLOWER}")
         self.weights_ = {name: array.astype(np.float16).astype(np.float32) for name, array in weights.items()}
 
-    def scorer(self) -> Scorer:
+    def scorer_in_form(self) -> Scorer:
         network = Network(self.lookup_, self.sizes, self.weights_)
         start, transitions, end = (self.weights_[name] for name in ("start", "transitions", "end"))
         return chain_scorer(start, transitions, end, lambda sentences, pack: network(sentences)[pack.tokens])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterator, Sequence
 from contextlib import closing
+from unicodedata import normalize
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from tagger.archive import Archive, Arrays
 from tagger.errors import FileError
 from tagger.escaping import quote
 from tagger.files import Lines
+from tagger.normalization import NFC
 from tagger.vocab import StringTable
 
 MOST_NUMBERS = 10_000  # of a vector
@@ -54,7 +56,7 @@ class Vectors:
 
 
 def read_vectors(path: str | os.PathLike[str], wanted: Container[str], others: int) -> Vectors:
-    """The vectors of the words that are wanted, as they are or in lower case, and of the first `others` besides."""
+    """The vectors of the words that are wanted, given in NFC, and of the first `others` besides."""
     with closing(Lines(path)) as lines:
         found = dict(chosen(lines, wanted, others))
     if not found:
@@ -75,7 +77,8 @@ def chosen(lines: Lines, wanted: Container[str], others: int) -> Iterator[tuple[
         size = size or len(numbers)
         if size > MOST_NUMBERS:
             raise lines.error(f"expected at most {MOST_NUMBERS:,} numbers after a word, got {size:,}")
-        word, numbers = " ".join([word, *numbers[: len(numbers) - size]]), numbers[len(numbers) - size :]
+        word = normalize(NFC, " ".join([word, *numbers[: len(numbers) - size]]))
+        numbers = numbers[len(numbers) - size :]
         if word in done or (word not in wanted and others <= 0):
             continue
         others -= word not in wanted
