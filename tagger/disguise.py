@@ -1,12 +1,14 @@
 """Files that are no text, or text in another encoding than was said: their first bytes tell.
 
 A spreadsheet exports UTF-16, a model is a zip file, a compressed text may lack its suffix. Read as text they would be
-a strange byte on line 1 at best, and words full of NULs at worst.
+a strange byte on line 1 at best, and words full of NULs at worst. A signature of letters that a word may begin with is
+not enough: `%PDF-` and `BZh9` are words of some texts, so what follows in such files is looked at, too.
 """
 
 from __future__ import annotations
 
 import codecs
+import re
 
 LOOKED_AT = 4096  # bytes
 LEAST = 8  # NULs that could not be meant
@@ -18,30 +20,31 @@ MARKS = {  # of byte order, the longer ones first
 }
 EXPORT = "Export its text, e.g. as .txt, or as .jsonl with an object per text"
 UNPACK = "Unpack it, or let its name end with"
-SIGNATURES = {  # the first bytes: what it is, what to do
-    b"PAR1": ("a Parquet table", EXPORT),
-    b"ARROW1": ("an Arrow or Feather table", EXPORT),
-    b"FEA1": ("a Feather table", EXPORT),
-    b"ORC": ("an ORC table", EXPORT),
-    b"Obj\x01": ("an Avro table", EXPORT),
-    b"\x89HDF": ("an HDF5 file", EXPORT),
-    b"SQLite format 3\x00": ("an SQLite database", EXPORT),
-    b"%PDF-": ("a PDF", EXPORT),
-    b"{\\rtf": ("a document in RTF", EXPORT),
-    b"\xd0\xcf\x11\xe0": ("a document of an office program", EXPORT),
-    b"\x93NUMPY": ("an array of NumPy", EXPORT),
-    b"\x89PNG\r\n": ("a picture", "Name a text file"),
-    b"\xff\xd8\xff": ("a picture", "Name a text file"),
-    b"GIF8": ("a picture", "Name a text file"),
-    b"RIFF": ("a picture, sound or film", "Name a text file"),
-    b"\x7fELF": ("a program", "Name a text file"),
-    b"\x1f\x8b": ("compressed data", f"{UNPACK} .gz"),
-    b"BZh9": ("compressed data", f"{UNPACK} .bz2"),
-    b"\xfd7zXZ\x00": ("compressed data", f"{UNPACK} .xz"),
-    b"\x28\xb5\x2f\xfd": ("data compressed with zstd", "Unpack it"),
-    b"7z\xbc\xaf\x27\x1c": ("a 7z archive", "Unpack it"),
+NO_TEXT = "Name a text file"
+CONTROL = rb".{0,56}[\x00-\x08\x0e-\x1a\x1c-\x1f]"  # a byte that no text has near its beginning
+SIGNATURES = {  # patterns of the first bytes: what it is, what to do
+    rb"PAR1" + CONTROL: ("a Parquet table", EXPORT),
+    rb"ARROW1": ("an Arrow or Feather table", EXPORT),
+    rb"FEA1" + CONTROL: ("a Feather table", EXPORT),
+    rb"ORC" + CONTROL: ("an ORC table", EXPORT),
+    rb"Obj\x01": ("an Avro table", EXPORT),
+    rb"\x89HDF": ("an HDF5 file", EXPORT),
+    rb"SQLite format 3\x00": ("an SQLite database", EXPORT),
+    rb"%PDF-\d\.\d[ \t]*[\r\n]+(%[\x80-\xff]{4}|.*\d+ \d+ obj)": ("a PDF", EXPORT),  # binary bytes, or an object
+    rb"\{\\rtf": ("a document in RTF", EXPORT),
+    rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": ("a document of an office program", EXPORT),
+    rb"\x93NUMPY[\x01-\x03]\x00": ("an array of NumPy", EXPORT),
+    rb"\x89PNG\r\n\x1a\n": ("a picture", NO_TEXT),
+    rb"\xff\xd8\xff[\xc0-\xfe]": ("a picture", NO_TEXT),
+    rb"GIF8" + CONTROL: ("a picture", NO_TEXT),
+    rb"RIFF" + CONTROL: ("a picture, sound or film", NO_TEXT),
+    rb"\x7fELF": ("a program", NO_TEXT),
+    rb"\x1f\x8b\x08": ("compressed data", f"{UNPACK} .gz"),
+    rb"BZh[1-9](1AY&SY|\x17rE8P\x90)": ("compressed data", f"{UNPACK} .bz2"),  # a block, or the end
+    rb"\xfd7zXZ\x00": ("compressed data", f"{UNPACK} .xz"),
+    rb"\x28\xb5\x2f\xfd": ("data compressed with zstd", "Unpack it"),
+    rb"7z\xbc\xaf\x27\x1c": ("a 7z archive", "Unpack it"),
 }
-SHORT = frozenset([b"ORC", b"RIFF", b"GIF8", b"PAR1", b"FEA1"])  # a text could begin so, too
 ZIP = b"PK\x03\x04"
 ZIPPED = {  # what the names inside tell
     b"word/": ("a zip file with a document of Word", EXPORT),
@@ -49,8 +52,6 @@ ZIPPED = {  # what the names inside tell
     b"mimetypeapplication/": ("a zip file with a document or book", EXPORT),
     b".npy": ("a zip file with arrays, as models are", "Name a text file; a model is named with -m"),
 }
-CONTROLS = frozenset({*range(9), *range(14, 27), *range(28, 32)})  # bytes that no text has near its beginning
-NEAR = 64  # bytes
 
 
 def disguise(begin: bytes, encoding: str) -> str | None:
@@ -59,21 +60,16 @@ def disguise(begin: bytes, encoding: str) -> str | None:
         return "expected text, got {}. {}".format(*found)
     if codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")):
         return None
-    likely = next((name for mark, name in MARKS.items() if begin.startswith(mark)), None) or wide(begin[:LOOKED_AT])
+    likely = next((name for mark, name in MARKS.items() if begin.startswith(mark)), None) or wide(begin)
     return f"looks like {likely}, not {encoding}; try --encoding {likely}, or save it as utf-8" if likely else None
 
 
 def signed(begin: bytes) -> tuple[str, str] | None:
-    """What the first bytes are a signature of, and what to do; signatures that words could begin with need controls
-    beside them."""
-    binary = not CONTROLS.isdisjoint(begin[:NEAR])
+    """Return what the first bytes are a signature of, and what to do."""
     if begin.startswith(ZIP):
         inside = (found for name, found in ZIPPED.items() if name in begin)
         return next(inside, ("a zip file", "Unpack it"))
-    for signature, found in SIGNATURES.items():
-        if begin.startswith(signature) and (binary or signature not in SHORT):
-            return found
-    return None
+    return next((found for pattern, found in SIGNATURES.items() if re.match(pattern, begin, re.DOTALL)), None)
 
 
 def wide(begin: bytes) -> str | None:

@@ -32,6 +32,7 @@ LOOK_AHEAD = 1000  # lines that may be looked at to see what a corpus is
 BLOCK = 1 << 20  # bytes asked for at once; a pipe or a terminal gives less
 COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
+DROP_MARK = ("utf-8-sig", "utf-16", "utf-32")  # encodings that drop a byte order mark themselves
 UNDECODABLE = re.compile("[\udc80-\udcff]")  # what `surrogateescape` makes of a byte that fits nowhere
 
 
@@ -82,6 +83,7 @@ class Lines:
         self._live = True  # somebody writes on the other side: not a file that lies there complete
         self._ahead: deque[str] = deque()
         self._decode = decoder(encoding)
+        self._mark = "" if codecs.lookup(encoding).name in DROP_MARK else "\ufeff"
         self._source = self._read()
 
     def __iter__(self) -> Iterator[str]:
@@ -184,7 +186,7 @@ class Lines:
                     if first and (what := disguise(block, self.encoding)):
                         raise FileError(f"{self.name}: {what}")
                     text = self._decode(block, not block)
-                    yield text.removeprefix("\ufeff") if first else text
+                    yield text.removeprefix(self._mark) if first else text
                     first = first and not text
                     if not block:
                         return

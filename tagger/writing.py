@@ -31,7 +31,30 @@ STDOUT = ("-", "/dev/stdout")
 
 @contextlib.contextmanager
 def open_output(path: str) -> Iterator[IO[bytes]]:
-    """A binary stream for results: standard output, or an atomic file, compressed as its suffix says."""
+    """A binary stream for text in UTF-8: standard output, or an atomic file, compressed as its suffix says."""
+    with open_stream(path) as stream:
+        yield cast(IO[bytes], TextOutput(stream))
+
+
+class TextOutput:
+    """Writes a byte order mark before text that begins with the character U+FEFF, as a word may: every reader takes the
+    first one for a byte order mark and drops it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+        self.begun = False
+        self.flush = stream.flush
+
+    def write(self, text: bytes) -> int:
+        if not self.begun and text.startswith(codecs.BOM_UTF8):
+            self.stream.write(codecs.BOM_UTF8)
+        self.begun = self.begun or bool(text)
+        return self.stream.write(text)
+
+
+@contextlib.contextmanager
+def open_stream(path: str) -> Iterator[IO[bytes]]:
+    """The same for any bytes."""
     if path in STDOUT:
         if sys.stdout is None:
             raise FileError("cannot write stdout: it is closed")

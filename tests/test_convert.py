@@ -34,7 +34,7 @@ def convert(source, target, *options):
 
 def sentences_for(*formats):
     """Sentences that all these formats can express."""
-    letters = "aZ09中é\u3000\u00a0.!?#/-" + ("_[]" if "pku" not in formats else "")
+    letters = "\ufeffaZ09中é\u3000\u00a0.!?#/-" + ("_[]" if "pku" not in formats else "")
     spaces = " " if {"tsv", "conllu", "jsonl"}.issuperset(formats) else ""
     words = st.text(letters + spaces, min_size=1, max_size=5).filter(lambda word: word.strip(" "))
     tags = st.text(letters.replace("/", ""), min_size=1, max_size=3).filter(lambda tag: tag != "_")

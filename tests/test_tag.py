@@ -282,6 +282,13 @@ def test_a_sentence_of_a_hundred_thousand_tokens(models):
     assert out.startswith("the/DT dog/NN")
 
 
+@pytest.mark.parametrize(
+    "text", ["It weighs approx. five kilos .", "Prof. Smith , Messrs. and Bros.", "it takes approx. five minutes"]
+)
+def test_abbreviations_are_words(models, text):
+    assert "hint" not in tag(models, text=f"{text}\n")[1]
+
+
 def test_untokenised_text_is_hinted_at_once(models):
     for name in ("slash", "jsonl"):
         _, err = tag(models, "--output-format", name, text="Hello world.\nWell, yes!\nMr. Smith works at Acme Inc.\n")

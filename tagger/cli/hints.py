@@ -19,7 +19,9 @@ from tagger.files import Lines
 from tagger.lexicon import Lexicon
 from tagger.sentence import Sentence
 
-GLUED = re.compile(r"[\"'“‘(]*([^\W\d_]{2,}[,;:!?]|[^\W\d_]{4,}\.)[\"'”’)]*")  # world. and well, but not Inc. and etc.
+GLUED = re.compile(r"[\"'“‘(]*[^\W\d_]{2,}[,;:!?][\"'”’)]*")  # well,
+STOPPED = re.compile(r"[\"'“‘(]*[^\W\d_]{4,}\.[\"'”’)]*")  # world. and approx. but not Inc. and etc.
+MARKS = frozenset(",;:.!?…。，！？；：、")
 RUN = re.compile("[\u3400-\u9fff]{6,}")  # more ideographs than a word has
 RUN_ON = re.compile("[\u3400-\u9fff][，。！？；：、]")  # a word and a mark
 COMMENT = re.compile(r"# ?(newdoc|newpar|[\w.:]+ ?=)( |$)")  # of CoNLL-U
@@ -99,7 +101,11 @@ def tokenised(lexicon: Lexicon) -> Look:
         return next((quote(word) for word in words if not lexicon.known([word])[0]), None)
 
     def look(words: Sequence[str]) -> str | None:
-        if word := strange([word for word in words if GLUED.fullmatch(word)]):
+        glued = [word for word in words if GLUED.fullmatch(word)]
+        # A full stop belongs to an abbreviation inside of a sentence, and wherever marks are words of their own.
+        if MARKS.isdisjoint(words):
+            glued += [word for word in words[-1:] if STOPPED.fullmatch(word)]
+        if word := strange(glued):
             return f"{word} looks like a word and a mark: set them apart; in English text --tokenize does it"
         if word := strange([word for word in words if RUN_ON.search(word) or (len(words) == 1 and RUN.search(word))]):
             return f"{word} looks like several words; --tokenize chinese sets them apart"

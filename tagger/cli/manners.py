@@ -109,11 +109,8 @@ def recognised(lines: Lines, input_format: str | None, quiet: bool) -> str:
 def length_warnings(sentences: Sequence[Sentence], name: str) -> list[str]:
     """Warn of a corpus whose sentences are too long on average: their ends have not been found."""
     mean = sum(map(len, sentences)) / len(sentences)
-    return (
-        []
-        if mean < LONG_ON_AVERAGE
-        else [f"warning: the sentences of {name} have {mean:,.0f} tokens on average: {A_SENTENCE}"]
-    )
+    warning = f"warning: the sentences of {name} have {mean:,.0f} tokens on average: {A_SENTENCE}"
+    return [warning] if mean >= LONG_ON_AVERAGE else []
 
 
 def no_sentence(name: str, expected: str = "tagged sentences") -> CorpusError:
