@@ -47,11 +47,11 @@ class Ensemble(Predictor):
         """The words of both; those of one corpus are not counted twice."""
         return a if np.array_equal(a.words.hashes, b.words.hashes) else a.joined(b, len(self.classes_))
 
-    def scorer(self) -> Scorer:
-        scorers = [member.scorer() for member in self.members]
+    def build_scorer(self) -> Scorer:
+        members = self.members  # each keeps its own scorers
 
         def score(sentences: list[Words]) -> Lattice:
-            return MeanLattice([score(sentences) for score in scorers], [len(words) for words in sentences])
+            return MeanLattice([member.scorer()(sentences) for member in members], [len(words) for words in sentences])
 
         return score
 

@@ -24,6 +24,7 @@ from tagger.leaning import best_kappa
 from tagger.letters import INITIAL
 from tagger.lexicon import Lexicon
 from tagger.rows import Rows
+from tagger.sentence import Words
 from tagger.vocab import StringTable
 
 
@@ -145,6 +146,15 @@ class WordModel:
     def initial(self, words: Sequence[str]) -> list[str]:
         known = self.lexicon.known(words)
         return [w if k else m for w, k, m in zip(words, known.tolist(), initial(self.lexicon, words), strict=True)]
+
+    def marked(self, sentences: list[Words]) -> list[Words]:
+        """Sentences whose first word is capitalised and unknown begin with that word under a mark."""
+        firsts = [words[0] if len(words) else "" for words in sentences]
+        marked = self.initial(firsts)
+        return [
+            words if first == new else [new, *words[1:]]
+            for words, first, new in zip(sentences, firsts, marked, strict=True)
+        ]
 
     def arrays(self) -> Arrays:
         own = {"prior": self.prior, "B": self.B, "lambda": np.array([self.strength]), "raw.scale": self.scale}
