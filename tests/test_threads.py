@@ -14,7 +14,7 @@ from test_models import MODELS, TAGS, WORDS
 from tagger import HMMTagger, cache
 from tagger.ensemble import Ensemble
 
-THREADS = 8
+THREADS, BLOCK = 8, 20
 WORD_LIST = [word for words in WORDS for word in words]
 
 
@@ -24,7 +24,7 @@ def sentence(i):
     return [*words, f"{'xyz'[i % 3]}{i}ing", "the", f"Q{i % 50}s"]
 
 
-TEXT = [sentence(i) for i in range(400)]
+TEXT = [sentence(i) for i in range(300)]
 
 
 def ensemble():
@@ -57,15 +57,16 @@ def in_threads(work):
 
 
 def test_every_answer_is_that_of_one_thread(model, expected, monkeypatch):
-    monkeypatch.setattr(cache, "LEAST_WORDS", 40)  # so that the caches are full again and again
+    monkeypatch.setattr(cache, "LEAST_WORDS", 60)  # so that the caches are full again and again
     monkeypatch.setattr(cache, "CACHE_BYTES", 1)
 
     def work(i):
-        order = range(i, len(TEXT) + i)
-        return {j % len(TEXT): model.predict([TEXT[j % len(TEXT)]])[0] for j in order}
+        """All sentences in blocks, from another place on in each thread."""
+        begins = [(block * BLOCK + i * BLOCK) % len(TEXT) for block in range(len(TEXT) // BLOCK)]
+        return dict(zip(begins, [model.predict(TEXT[begin : begin + BLOCK]) for begin in begins], strict=True))
 
-    for found in in_threads(work):
-        assert [found[i] for i in range(len(TEXT))] == expected
+    blocks = {begin: expected[begin : begin + BLOCK] for begin in range(0, len(TEXT), BLOCK)}
+    assert all(found == blocks for found in in_threads(work))
 
 
 def test_a_thread_keeps_its_scorer_and_shares_it_with_none(model):
@@ -88,18 +89,16 @@ def test_scorers_end_with_their_tagger():
     """Also those of threads that go on."""
     for make in FITTED.values():
         model = make()
-        done, go_on, kept = threading.Event(), threading.Event(), []
+        done, go_on, kept, given = threading.Event(), threading.Event(), [], [model]
 
-        def work(model=model, done=done, go_on=go_on, kept=kept):
-            model.predict(WORDS)
-            kept.append(weakref.ref(model.scorer()))
-            del model
+        def work(done=done, go_on=go_on, kept=kept, given=given):
+            given[0].predict(WORDS)
+            kept.append(weakref.ref(given.pop().scorer()))
             done.set()
             go_on.wait(60)
 
         thread = threading.Thread(target=work)
         thread.start()
-        del work
         assert done.wait(60)
         kept += [weakref.ref(model.scorer()), weakref.ref(model)]
         del model
