@@ -118,7 +118,7 @@ def test_what_does_not_fit_is_refused(spoil, message):
 
 @pytest.mark.parametrize("length", [None, T, 3, 0])
 def test_one_sentence_alone_gets_the_answers_of_a_batch_of_one(length):
-    scores, tags, _ = random_batch(seed=8, lengths=[T])
+    scores, tags = random_batch(seed=8, lengths=[T])
     alone = scores | {"emissions": scores["emissions"][0], "lengths": length}
     batch = scores | {"lengths": None if length is None else [length]}
     for function in (chain.sequence_score, chain.log_likelihood):

