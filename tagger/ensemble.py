@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 
 import numpy as np
 
 from tagger.chain.packed import Chain
 from tagger.errors import ModelError
 from tagger.lattice import ChainLattice, Lattice, Scorer
+from tagger.lazy import cached_property
 from tagger.lexicon import Lexicon
 from tagger.model import Predictor
 from tagger.pack import Pack

@@ -15,13 +15,13 @@ A part whose function says nothing, or something unseen in training, makes the w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
 from tagger.classes import WordClasses
 from tagger.errors import TemplateError, quote
+from tagger.lazy import cached_property
 from tagger.parts import TagParts
 from tagger.pieces import Pieces, distinct
 from tagger.rows import Rows, places_among

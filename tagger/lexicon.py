@@ -7,11 +7,11 @@ seen there with two or more tags. Every model carries one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
 from tagger.archive import MOST, Archive, Arrays, narrow
+from tagger.lazy import cached_property
 from tagger.pieces import ByteStrings
 from tagger.rows import Rows, tally
 from tagger.vocab import StringTable

@@ -11,12 +11,12 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import resources
 
 from tagger.classes import SIZES, WordClasses
 from tagger.errors import TemplateError, quote
 from tagger.files import Lines, exists
+from tagger.lazy import cached_property
 from tagger.pieces import Pieces
 from tagger.spelling import FUNCTIONS, NUMBERED, Words
 

@@ -7,11 +7,13 @@ import pickle
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import pytest
 from test_models import MODELS, TAGS, WORDS
 
-from tagger import HMMTagger, cache
+from tagger import HMMTagger
+from tagger import cache as word_cache
 from tagger.ensemble import Ensemble
 
 THREADS, BLOCK = 8, 50
@@ -34,9 +36,14 @@ def ensemble():
 FITTED = {kind: lambda make=make: make().fit(WORDS, TAGS) for kind, make in MODELS.items()} | {"ensemble": ensemble}
 
 
+@cache
+def fitted(kind):
+    return FITTED[kind]()
+
+
 @pytest.fixture(params=list(FITTED))
 def model(request):
-    return FITTED[request.param]()
+    return copy.deepcopy(fitted(request.param))
 
 
 @pytest.fixture
@@ -57,8 +64,8 @@ def in_threads(work):
 
 
 def test_every_answer_is_that_of_one_thread(model, expected, monkeypatch):
-    monkeypatch.setattr(cache, "LEAST_WORDS", 60)  # so that the caches are full again and again
-    monkeypatch.setattr(cache, "CACHE_BYTES", 1)
+    monkeypatch.setattr(word_cache, "LEAST_WORDS", 60)  # so that the caches are full again and again
+    monkeypatch.setattr(word_cache, "CACHE_BYTES", 1)
 
     def work(i):
         """All sentences in blocks, from another place on in each thread."""
@@ -87,8 +94,8 @@ def test_the_scorer_of_a_thread_ends_with_it(model):
 
 def test_scorers_end_with_their_tagger():
     """Also those of threads that go on."""
-    for make in FITTED.values():
-        model = make()
+    for kind in FITTED:
+        model = copy.deepcopy(fitted(kind))
         done, go_on, kept, given = threading.Event(), threading.Event(), [], [model]
 
         def work(done=done, go_on=go_on, kept=kept, given=given):
