@@ -1,7 +1,7 @@
 """What a run of tagging adds to sentences: the best tags, how sure they are, the n best taggings.
 
 An `Annotator` holds the wishes of a run and nothing else, so that it can be sent to other processes; `start` gives the
-function that does the work, with caches of its own.
+function that does the work.
 """
 
 from __future__ import annotations
@@ -39,12 +39,11 @@ class Annotator:
     def start(self) -> Work:
         names = np.array(self.names or self.model.classes_, dtype=object)
         same = names[:, None] == names  # (K, K) tags with one name add up to one probability
-        scorer = self.model.scorer()
         allowed = self.constraints.allowed if self.constraints else None
 
         def work(block: Sequence[Sentence]) -> list[Sentence]:
             out = list(block)
-            for group, lattice in self.model.lattices(block, scorer, allowed):
+            for group, lattice in self.model.lattices(block, allowed):
                 sentences = [block[i] for i in group.tolist()]
                 for i, sentence in zip(group.tolist(), self.annotated(sentences, lattice, names, same), strict=True):
                     out[i] = sentence
@@ -65,15 +64,15 @@ class Annotator:
         if self.probabilities or self.min_probability:
             sure = np.minimum((lattice.marginals() * same[best]).sum(axis=1), 1.0)  # (N,)
             tags = np.where(np.round(sure, DIGITS) < self.min_probability, ANY, tags)
-        several = self.n_best(lattice, names) if self.nbest else [()] * len(sentences)
-        chances = [] if sure is None or not self.probabilities else sure.tolist()
+        several = self.n_best(lattice, names) if self.nbest else [None] * len(sentences)
+        chances = sure.tolist() if sure is not None and self.probabilities else None
         out, begin, written = [], 0, tags.tolist()
         for sentence, taggings in zip(sentences, several, strict=True):
-            end = begin + len(sentence)
-            out.append(sentence.with_tags(written[begin:end], chances[begin:end], taggings))
-            begin = end
+            own = slice(begin, begin + len(sentence))
+            out.append(sentence.with_tags(written[own], None if chances is None else chances[own], taggings))
+            begin = own.stop
         return out
 
-    def n_best(self, lattice: Lattice, names: np.ndarray) -> list[Sequence[tuple[float, Sequence[str]]]]:
+    def n_best(self, lattice: Lattice, names: np.ndarray) -> list[Sequence[tuple[float, Sequence[str]]] | None]:
         found = n_best(lattice, self.nbest)
         return [[(probability, names[path].tolist()) for probability, path in paths] for paths in found]

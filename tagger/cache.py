@@ -2,7 +2,8 @@
 
 Text repeats its words. A cache computes arrays for all new words of a block together and remembers one row per word.
 When it is full, words that have not come back since it was full the last time are forgotten: the frequent ones stay,
-the many that occur once make room.
+the many that occur once make room. Each thread that tags has a cache of its own; where there are many, they share the
+room of a few.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from itertools import islice
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from tagger.vocab import Vocabulary, numbers
 
 CACHE_BYTES = 1 << 25
 LEAST_WORDS = 1 << 12  # kept however large their rows are
+FULL_CACHES = 4  # of full size; when more are alive, all of them together have that much room
 
 Arrays = dict[str, np.ndarray]
 
@@ -32,7 +35,13 @@ class WordCache:
         self.used = self.first = len(next(iter(self.arrays.values())))
         self.returned = np.zeros(self.first, bool)  # whether a row was asked for again
         row_bytes = sum(rows.itemsize * math.prod(rows.shape[1:]) for rows in self.arrays.values())
-        self.limit = max(LEAST_WORDS, CACHE_BYTES // row_bytes)
+        self.full = max(LEAST_WORDS, CACHE_BYTES // row_bytes)
+        ALIVE.add(self)
+
+    @property
+    def limit(self) -> int:
+        """The number of words that there is room for."""
+        return max(1, self.full * FULL_CACHES // max(FULL_CACHES, len(ALIVE)))
 
     def find(self, sentences: Sequence[Sequence[Hashable]]) -> np.ndarray:
         """(N,) the row of each word of these sentences."""
@@ -65,6 +74,9 @@ class WordCache:
             self.arrays[name] = with_room(self.arrays[name], self.used, end, room)
             self.arrays[name][self.used : end] = rows[self.first :]
         self.used = end
+
+
+ALIVE: WeakSet[WordCache] = WeakSet()
 
 
 def with_room(array: np.ndarray, used: int, end: int, room: int) -> np.ndarray:

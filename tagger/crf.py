@@ -22,7 +22,7 @@ from tagger.course import Course, Watch
 from tagger.crf_story import crf_story
 from tagger.emissions import Emissions
 from tagger.errors import TemplateError, TrainingError, several
-from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
+from tagger.examples import check_dev, dev_sentences, tag_numbers, training_sentences
 from tagger.features import Features, learn_features
 from tagger.final_marks import trained_lengths
 from tagger.lattice import Scorer, chain_scorer
@@ -101,10 +101,10 @@ class CRFTagger(Tagger):
 
     def fit(
         self,
-        X: Sequence[Any],
-        y: Sequence[Sequence[str]] | None = None,
-        X_dev: Sequence[Any] | None = None,
-        y_dev: Sequence[Sequence[str]] | None = None,
+        X: Iterable[Any],
+        y: Iterable[Any] | None = None,
+        X_dev: Iterable[Any] | None = None,
+        y_dev: Iterable[Any] | None = None,
         watch: Watch = lambda progress: None,
         checkpoint: Checkpoint | None = None,
         init: CRFTagger | None = None,
@@ -121,7 +121,7 @@ class CRFTagger(Tagger):
 
         self.check_settings()
         sentences = training_sentences(X, y, form_of(init))
-        dev = None if X_dev is None else tagged(X_dev, y_dev)
+        dev = dev_sentences(X_dev, y_dev)
         corpus, layout = self.encode(sentences, init, classes)
         check_dev(self.classes_, dev)
         advice = "a part of the corpus, fewer tags, --min-count 2 or --features comparison need less"

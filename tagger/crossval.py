@@ -7,13 +7,14 @@ words: the order of the corpus does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tagger.errors import TrainingError
+from tagger.examples import tagged
 from tagger.metrics import accuracy, by_sentence
 from tagger.model import Tagger
 from tagger.partition import number
@@ -53,13 +54,12 @@ def fold_numbers(sentences: Sequence[Sentence], folds: int, seed: int) -> list[i
     return [place[tuple(sentence.words)] for sentence in sentences]
 
 
-def cross_validate(
-    make: Make, sentences: Sequence[Sentence], folds: int, seed: int = 0, jobs: int = 1
-) -> Iterator[Fold]:
+def cross_validate(make: Make, sentences: Iterable[Any], folds: int, seed: int = 0, jobs: int = 1) -> Iterator[Fold]:
     """The folds, one after the other."""
+    sentences = tagged(sentences, None, ("sentences", "tags"))
     numbers = fold_numbers(sentences, folds, seed)
     blocks = ((([i for i, n in enumerate(numbers) if n == fold]), False) for fold in range(folds))
-    return in_order(Judge(make, list(sentences)), blocks, jobs)
+    return in_order(Judge(make, sentences), blocks, jobs)
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,14 @@ class Point:
 
 
 def learning_curve(
-    make: Make, sentences: Sequence[Sentence], dev: Sequence[Sentence], points: int, jobs: int = 1
+    make: Make, sentences: Iterable[Any], dev: Iterable[Any], points: int, jobs: int = 1
 ) -> Iterator[Point]:
     """For a part of the sentences, twice as many, …, all of them."""
+    sentences, dev = (tagged(X, None, (name, "tags")) for X, name in ((sentences, "sentences"), (dev, "dev")))
     order = sorted(range(len(sentences)), key=lambda i: number((str(i), *sentences[i].words), 0))
     sizes = [max(1, len(order) >> power) for power in range(points)][::-1]
     blocks = (([sentences[i] for i in order[:size]], False) for size in dict.fromkeys(sizes))
-    return in_order(Student(make, list(dev)), blocks, jobs)
+    return in_order(Student(make, dev), blocks, jobs)
 
 
 @dataclass(frozen=True)

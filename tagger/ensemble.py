@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 
 import numpy as np
 
 from tagger.chain.packed import Chain
 from tagger.errors import ModelError
 from tagger.lattice import ChainLattice, Lattice, Scorer
+from tagger.lazy import cached_property
 from tagger.lexicon import Lexicon
 from tagger.model import Predictor
 from tagger.pack import Pack
@@ -47,11 +48,11 @@ class Ensemble(Predictor):
         """The words of both; those of one corpus are not counted twice."""
         return a if np.array_equal(a.words.hashes, b.words.hashes) else a.joined(b, len(self.classes_))
 
-    def scorer(self) -> Scorer:
-        scorers = [member.scorer() for member in self.members]
+    def build_scorer(self) -> Scorer:
+        members = self.members  # each keeps its own scorers
 
         def score(sentences: list[Words]) -> Lattice:
-            return MeanLattice([score(sentences) for score in scorers], [len(words) for words in sentences])
+            return MeanLattice([member.scorer()(sentences) for member in members], [len(words) for words in sentences])
 
         return score
 

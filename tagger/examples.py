@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any
@@ -10,34 +10,32 @@ from typing import Any
 import numpy as np
 
 from tagger.errors import TrainingError, several
-from tagger.escaping import quote
 from tagger.normalization import NFC, Form, normalized_sentences
-from tagger.sentence import NO_TAG, Sentence, Words
+from tagger.sentence import NO_TAG, Sentence, sentence_list, tag_lists, words_of
 
 TAGS = attrgetter("tags")
 
 
-def words_of(sentence: Sentence | Words) -> Words:
-    """The words of a sentence."""
-    if isinstance(sentence, str):
-        raise ValueError(
-            f"expected a list of sentences, each a list of words, got the string {quote(sentence)} for one"
-        )
-    return sentence.words if isinstance(sentence, Sentence) else sentence
-
-
-def tagged(X: Sequence[Any], y: Sequence[Sequence[str]] | None) -> list[Sentence]:
-    """Tagged sentences out of what the caller gave."""
+def tagged(X: Iterable[Any], y: Iterable[Any] | None, names: tuple[str, str] = ("X", "y")) -> list[Sentence]:
+    """Make tagged sentences of words and tags in any containers, whose `names` are for messages."""
+    sentences = sentence_list(X, names[0])
     if y is None:
-        if not all(map(isinstance, X, repeat(Sentence))) or None in map(TAGS, X):
-            raise ValueError("without y, every item of X must be a Sentence with tags")
-        return list(X)
-    if len(X) != len(y):
-        raise ValueError(f"{several(len(X), 'sentence')}, but the tags of {len(y):,}")
-    return [Sentence(words_of(words), tags) for words, tags in zip(X, y, strict=True)]
+        if not all(map(isinstance, sentences, repeat(Sentence))) or None in map(TAGS, sentences):
+            raise ValueError(f"without {names[1]}, every item of {names[0]} must be a Sentence with tags")
+        tag_lists(map(TAGS, sentences), f"tags of {names[0]}")
+        return sentences
+    tags = tag_lists(y, names[1])
+    if len(sentences) != len(tags):
+        raise ValueError(f"{several(len(sentences), 'sentence')}, but the tags of {len(tags):,}")
+    return [Sentence(words_of(words), own) for words, own in zip(sentences, tags, strict=True)]
 
 
-def training_sentences(X: Sequence[Any], y: Sequence[Sequence[str]] | None, form: Form = NFC) -> list[Sentence]:
+def dev_sentences(X_dev: Iterable[Any] | None, y_dev: Iterable[Any] | None) -> list[Sentence] | None:
+    """The same of a dev set, if there is one."""
+    return None if X_dev is None else tagged(X_dev, y_dev, ("X_dev", "y_dev"))
+
+
+def training_sentences(X: Iterable[Any], y: Iterable[Any] | None, form: Form = NFC) -> list[Sentence]:
     """The sentences to learn from, their words in a normalisation form."""
     sentences = [sentence for sentence in tagged(X, y) if sentence.words]
     if not sentences:

@@ -11,15 +11,15 @@ there is no runner-up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tagger.examples import words_of
 from tagger.model import Tagger, Terms
 from tagger.normalization import normalized
-from tagger.sentence import Sentence
+from tagger.sentence import sentence_list, words_of
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,12 @@ class Explanation:
     reasons: list[Reason]  # strongest first
 
 
-def explain(
-    model: Tagger, X: Sequence[Sentence | Sequence[str]], places: Sequence[Sequence[int]] | None = None
-) -> list[list[Explanation]]:
+def explain(model: Tagger, X: Iterable[Any], places: Sequence[Sequence[int]] | None = None) -> list[list[Explanation]]:
     """For each sentence, an explanation of each token, or only of those at the `places` given for it."""
     numbers = {tag: k for k, tag in enumerate(model.classes_)}
-    asked = places if places is not None else [range(len(x)) for x in X]
-    tagged = zip(X, model.predict(X), model.predict_marginals(X), asked, strict=True)
+    sentences = sentence_list(X)
+    asked = places if places is not None else [range(len(sentence)) for sentence in sentences]
+    tagged = zip(sentences, model.predict(sentences), model.predict_marginals(sentences), asked, strict=True)
     return [explain_sentence(model, words_of(x), [numbers[tag] for tag in tags], P, at) for x, tags, P, at in tagged]
 
 

@@ -15,7 +15,6 @@ A part whose function says nothing, or something unseen in training, makes the w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from tagger.archive import Archive, Arrays, narrow
 from tagger.classes import WordClasses
 from tagger.errors import TemplateError
 from tagger.escaping import quote
+from tagger.lazy import cached_property
 from tagger.parts import TagParts
 from tagger.pieces import Pieces, distinct
 from tagger.rows import Rows, places_among

@@ -8,7 +8,7 @@ word is under a tag. A model of first order knows one tag before instead of two,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ import numpy as np
 from tagger import memory
 from tagger.archive import Archive, Arrays
 from tagger.cache import WordCache
-from tagger.em import Teacher, Text, Watch
-from tagger.examples import tag_numbers, training_sentences, words_of
+from tagger.em import Candidates, Teacher, Text, Watch
+from tagger.examples import dev_sentences, tag_numbers, training_sentences
 from tagger.hmm_story import hmm_story
 from tagger.lattice import Lattice, Scorer, chain_scorer
 from tagger.lexicon import Lexicon
@@ -27,12 +27,12 @@ from tagger.normalization import NFC, normalized_keys, normalized_sentences
 from tagger.overlap import marks
 from tagger.pack import Pack
 from tagger.partial import OPEN, Choices, read_choices
-from tagger.sentence import Sentence, Words
+from tagger.sentence import Sentence, Words, sentence_list, words_of
 from tagger.story import Section
 from tagger.transitions import Steps, Transitions
 from tagger.trigram_lattice import TrigramLattice, best_tags
 from tagger.windows import Windows
-from tagger.wordmodel import Entries, Form, WordModel, check_choices, read_allowed
+from tagger.wordmodel import Entries, WordModel, check_choices, read_allowed
 
 CANDIDATES, SLIGHT = 10, 3e-3  # tags considered for a word, unless so many times less likely than its best
 
@@ -80,12 +80,12 @@ class HMMTagger(Tagger):
 
     def fit(
         self,
-        X: Sequence[Any],
-        y: Sequence[Sequence[str]] | None = None,
-        X_dev: Sequence[Any] | None = None,
-        y_dev: Sequence[Sequence[str]] | None = None,
+        X: Iterable[Any],
+        y: Iterable[Any] | None = None,
+        X_dev: Iterable[Any] | None = None,
+        y_dev: Iterable[Any] | None = None,
         *,
-        unlabeled: Sequence[Any] = (),
+        unlabeled: Iterable[Any] = (),
         lexicon: Mapping[str, Sequence[str]] | None = None,
         watch: Watch = lambda text, iteration, objective: None,
     ) -> HMMTagger:
@@ -95,12 +95,14 @@ class HMMTagger(Tagger):
         which tells `watch` how likely all that is. `lexicon` says which tags words may have.
         """
         self.check_settings()
-        if len(unlabeled) and self.order == 1:
+        raw = [words_of(sentence) for sentence in sentence_list(unlabeled, "unlabeled")]
+        if raw and self.order == 1:
             raise ValueError("untagged text needs order 2: a model of first order is counted only")
         sentences = training_sentences(X, y)
+        dev_sentences(X_dev, y_dev)
         choices = self.count(sentences, normalized_keys(lexicon or {}))
-        for text in [*self.open_text(sentences, choices), *self.raw_text(unlabeled)]:
-            teacher = Teacher(text, self.neighbours_, self.words_, self.candidates)
+        for text in [*self.open_text(sentences, choices), *self.raw_text(raw)]:
+            teacher = Teacher(text, self.neighbours_, self.words_, candidates(self.words_, self.neighbours_))
             self.neighbours_, self.words_ = teacher.learn(self.em_iterations, watch)
         return self
 
@@ -152,7 +154,7 @@ class HMMTagger(Tagger):
             for t, tag in enumerate(sentences[i].tags or ()):
                 if tag in numbers:
                     allowed[i][t, numbers[tag]] = True
-        forms = dict(zip(allowed, self.forms([sentences[i].words for i in allowed]), strict=True))
+        forms = dict(zip(allowed, self.words_.forms([sentences[i].words for i in allowed]), strict=True))
         of = owner[choices.tokens]
         places = list(zip(of.tolist(), (choices.tokens - begins[of]).tolist(), strict=True))
         for (i, t), row in zip(places, choices.allowed, strict=True):
@@ -160,14 +162,14 @@ class HMMTagger(Tagger):
         check_choices(self.words_, [forms[i][t] for i, t in places], choices.allowed, self.classes_)
         return [Text("partly tagged text", list(forms.values()), list(allowed.values()))]
 
-    def raw_text(self, unlabeled: Sequence[Any]) -> list[Text]:
+    def raw_text(self, unlabeled: list[Words]) -> list[Text]:
         """Untagged sentences, which together weigh no more than the tagged ones."""
-        sentences = list(normalized_sentences([words for words in map(words_of, unlabeled) if len(words)], NFC))
+        sentences = list(normalized_sentences([words for words in unlabeled if len(words)], NFC))
         tokens = sum(map(len, sentences))
         if not tokens:
             return []
         self.summary_["unlabeled"] = tokens
-        return [Text("untagged text", self.forms(sentences), None, min(1.0, self.summary_["tokens"] / tokens))]
+        return [Text("untagged text", self.words_.forms(sentences), None, min(1.0, self.summary_["tokens"] / tokens))]
 
     def learn_words(
         self, strings: list[str], words: np.ndarray, first: np.ndarray, tags: np.ndarray, allowed: Entries
@@ -199,53 +201,13 @@ class HMMTagger(Tagger):
         cells = rows.owners[entries] * K + rows.tags[entries]
         self.neighbours_ = Neighbours.count(transitions, steps, words, cells, P)
 
-    def word_scores(self, words: Sequence[Form]) -> np.ndarray:
-        """(words, K) log P(w | t)"""
-        return self.words_(words)[0]
-
     def scorer_in_form(self) -> Scorer:
-        return self.first_order() if self.order == 1 else self.second_order()
-
-    def first_order(self) -> Scorer:
-        start, transitions, end = np.log(self.pi_), np.log(self.A_), np.log(self.end_)
-        cache = WordCache(lambda words: {"scores": self.word_scores(words)})
-
-        def emissions(sentences: list[Words], pack: Pack) -> np.ndarray:
-            rows = cache.find(self.forms(sentences))[pack.tokens]
-            return cache.arrays["scores"][rows]
-
-        return chain_scorer(start, transitions, end, emissions)
-
-    def second_order(self) -> Scorer:
-        cache = WordCache(self.candidates)
-
-        def score(sentences: list[Words]) -> Lattice:
-            pack = Pack.of([len(words) for words in sentences])
-            lines = cache.find(self.forms(sentences))[pack.tokens]
-            known = (cache.arrays[name] for name in ("words", "scores", "candidates", "places"))
-            return TrigramLattice(pack, self.neighbours_, lines, *known)
-
-        return score
-
-    def candidates(self, words: Sequence[Form]) -> dict[str, np.ndarray]:
-        """For each word its number, its scores, its candidates, best first, and what is known of it with those."""
-        scores, ids = self.words_(words)
-        likely = scores + np.log(self.words_.prior)  # P(t | w), but for a factor
-        likely[likely < likely.max(axis=1, keepdims=True) + np.log(SLIGHT)] = -np.inf
-        tags = best_tags(likely, CANDIDATES)
-        places = self.neighbours_.places(np.repeat(ids, tags.shape[1]), np.maximum(tags, 0).ravel())
-        return {"words": ids, "scores": scores, "candidates": tags, "places": places.reshape(tags.shape)}
-
-    def forms(self, sentences: list[Words]) -> list[Sequence[Form]]:
-        """The sentences, with a `FirstWord` where the first word is capitalised and unknown."""
-        firsts = self.words_.first_forms([words[0] if len(words) else "" for words in sentences])
-        return [
-            words if isinstance(first, str) else [first, *words[1:]]
-            for words, first in zip(sentences, firsts, strict=True)
-        ]
+        if self.order == 2:
+            return second_order(self.words_, self.neighbours_)
+        return first_order(self.words_, np.log(self.pi_), np.log(self.A_), np.log(self.end_))
 
     def anatomy(self, words: Words) -> Terms:
-        forms, *_ = self.forms([words])
+        forms, *_ = self.words_.forms([words])
         scores, ids = self.words_(forms)
         model = self.neighbours_
         K, T = len(self.classes_), len(words)
@@ -287,3 +249,39 @@ class HMMTagger(Tagger):
         self.lexicon_ = self.words_.lexicon
         transitions = Transitions.restore(archive, K)
         self.neighbours_ = Neighbours.restore(archive, transitions, len(self.lexicon_.words))
+
+
+def first_order(words: WordModel, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> Scorer:
+    cache = WordCache(lambda new: {"scores": words(new)[0]})
+
+    def emissions(sentences: list[Words], pack: Pack) -> np.ndarray:
+        rows = cache.find(words.forms(sentences))[pack.tokens]
+        return cache.arrays["scores"][rows]
+
+    return chain_scorer(start, transitions, end, emissions)
+
+
+def second_order(words: WordModel, neighbours: Neighbours) -> Scorer:
+    cache = WordCache(candidates(words, neighbours))
+
+    def score(sentences: list[Words]) -> Lattice:
+        pack = Pack.of([len(own) for own in sentences])
+        lines = cache.find(words.forms(sentences))[pack.tokens]
+        known = (cache.arrays[name] for name in ("words", "scores", "candidates", "places"))
+        return TrigramLattice(pack, neighbours, lines, *known)
+
+    return score
+
+
+def candidates(model: WordModel, neighbours: Neighbours) -> Candidates:
+    """A function from words to the number of each, its scores, its candidates, best first, and their places."""
+
+    def find(words: Sequence[Form]) -> dict[str, np.ndarray]:
+        scores, ids = model(words)
+        likely = scores + np.log(model.prior)  # P(t | w), but for a factor
+        likely[likely < likely.max(axis=1, keepdims=True) + np.log(SLIGHT)] = -np.inf
+        tags = best_tags(likely, CANDIDATES)
+        places = neighbours.places(np.repeat(ids, tags.shape[1]), np.maximum(tags, 0).ravel())
+        return {"words": ids, "scores": scores, "candidates": tags, "places": places.reshape(tags.shape)}
+
+    return find

@@ -7,12 +7,12 @@ seen there with two or more tags. Every model carries one. Its `form` is the Uni
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
 from tagger.archive import MOST, Archive, Arrays, narrow
 from tagger.escaping import quote
+from tagger.lazy import cached_property
 from tagger.normalization import FORMS, NFC, Form, normalized
 from tagger.pieces import ByteStrings
 from tagger.rows import Rows, tally

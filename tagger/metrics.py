@@ -7,13 +7,16 @@ counts as an error like any other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from tagger.errors import several
+from tagger.examples import tagged
 from tagger.lexicon import Lexicon
-from tagger.sentence import Sentence
+from tagger.sentence import Sentence, tag_lists
 from tagger.significance import Interval, chance, interval
 
 Rate = float | None
@@ -73,10 +76,18 @@ class Evaluation:
     confusions: list[Confusion]
 
 
-def accuracy(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) -> Rate:
+def accuracy(gold: Iterable[Any], guesses: Iterable[Any]) -> Rate:
     """The share of tokens whose tag is right."""
-    right, lengths = by_sentence(gold, guesses)
+    right, lengths = by_sentence(*aligned(gold, guesses))
     return rate(int(right.sum()), int(lengths.sum()))
+
+
+def aligned(gold: Iterable[Any], guesses: Iterable[Any]) -> tuple[list[Sentence], list[Sequence[str]]]:
+    """List tagged sentences and guessed tags, which come in any containers."""
+    sentences, tags = tagged(gold, None, ("gold", "gold tags")), tag_lists(guesses, "guesses")
+    if len(sentences) != len(tags):
+        raise ValueError(f"{several(len(sentences), 'sentence')}, but the guessed tags of {len(tags):,}")
+    return sentences, tags
 
 
 def by_sentence(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
@@ -86,8 +97,8 @@ def by_sentence(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) -> t
 
 
 def evaluate(
-    gold: Sequence[Sentence],
-    guesses: Sequence[Sequence[str]],
+    gold: Iterable[Any],
+    guesses: Iterable[Any],
     lexicon: Lexicon | None = None,
     classes: Sequence[str] | None = None,
 ) -> Evaluation:
@@ -95,6 +106,7 @@ def evaluate(
 
     `lexicon` tells known words, without it those figures are None; `classes` are the tags that could be guessed.
     """
+    gold, guesses = aligned(gold, guesses)
     cells: Counter[tuple[str, str]] = Counter()  # (gold, guess)
     examples: dict[tuple[str, str], tuple[int, int]] = {}
     by_word: Counter[tuple[str, bool]] = Counter()  # (word, right)
@@ -145,9 +157,10 @@ class Comparison:
     p_value: float
 
 
-def compare(gold: Sequence[Sentence], first: Sequence[Sequence[str]], second: Sequence[Sequence[str]]) -> Comparison:
+def compare(gold: Iterable[Any], first: Iterable[Any], second: Iterable[Any]) -> Comparison:
     """Two sets of guesses for the same sentences."""
-    (a, lengths), (b, _) = by_sentence(gold, first), by_sentence(gold, second)
+    sentences, tags = aligned(gold, first)
+    (a, lengths), (b, _) = by_sentence(sentences, tags), by_sentence(*aligned(sentences, second))
     tokens = int(lengths.sum())
     difference = rate(int((a - b).sum()), tokens)
     return Comparison(rate(int(b.sum()), tokens), difference, interval(a - b, lengths), chance(a - b))
@@ -207,4 +220,6 @@ def triples(sentence: Sentence, tags: Sequence[str]) -> zip[tuple[str, str, str]
     """(word, gold tag, guessed tag)"""
     if sentence.tags is None:
         raise ValueError("a sentence to compare with has no tags")
+    if len(sentence) != len(tags):
+        raise ValueError(f"{several(len(sentence), 'word')}, but {several(len(tags), 'guessed tag')}")
     return zip(sentence.words, sentence.tags, tags, strict=True)

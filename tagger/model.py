@@ -2,8 +2,8 @@
 
 A model learns (`fit`) and scores (`scorer`); the rest is here. What tags and does nothing else is a `Predictor`.
 Estimators follow scikit-learn's habits: keyword-only settings kept as given by `__init__`, fitted attributes with a
-trailing underscore. A scorer may keep a cache of words it has met; the cache belongs to it, not to the tagger, so that
-a tagger can be used from several threads at once.
+trailing underscore. A scorer keeps a cache of words it has met and is for one thread only; a tagger keeps one for each
+thread that uses it, and drops them as soon as any of its attributes is assigned.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ import numpy as np
 
 from tagger.archive import Archive, Arrays
 from tagger.errors import TaggerError
-from tagger.examples import tagged, words_of
+from tagger.examples import tagged
 from tagger.lattice import Lattice, Scorer
 from tagger.lexicon import Lexicon
 from tagger.metrics import accuracy
 from tagger.normalization import normalized_sentences
 from tagger.pack import batches
+from tagger.per_thread import PerThread
 from tagger.rows import stretches
-from tagger.sentence import Words
+from tagger.sentence import Words, sentence_list, words_of
 from tagger.story import Section, Shown
 
 LATTICE_CELLS = 1 << 21  # tokens × tags decoded together: half as many cost 10 % more time
 LEAST_TOKENS = 1 << 12
+SCORERS = "_scorers"  # the attribute that holds them
 
 Terms = Callable[[Sequence[int], int], dict[str, float]]
 Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags allowed at their tokens (N, K)
@@ -65,7 +67,7 @@ def parts_section(arrays: Arrays) -> Section:
 
 
 class Predictor(ABC):
-    """What can tag. `X` is a list of word lists or of Sentences, `y` a list of tag lists."""
+    """What can tag. `X` holds lists of words or Sentences, `y` lists of tags, both in any iterable."""
 
     classes_: list[str]  # the K tags, sorted
     lexicon_: Lexicon
@@ -73,16 +75,28 @@ class Predictor(ABC):
     column_: str = "upos"  # of CoNLL-U: where the tags came from, and where to put them
 
     @abstractmethod
-    def scorer(self) -> Scorer:
-        """A function from sentences to their lattice, for use by one thread."""
+    def build_scorer(self) -> Scorer:
+        """Build a function from sentences to their lattice, for one thread. It must not refer to the tagger itself:
+        the threads that keep it would keep the tagger alive."""
 
-    def lattices(
-        self, X: Sequence[Any], scorer: Scorer | None = None, allowed: Allowed | None = None
-    ) -> Iterator[tuple[np.ndarray, Lattice]]:
-        """Sentences in packs of like length: which ones, and their lattice, with only the tags `allowed`."""
+    def scorer(self) -> Scorer:
+        """Return the scorer of the calling thread."""
         self.check_fitted()
+        kept: PerThread[Scorer] = self.__dict__.setdefault(SCORERS, PerThread())  # atomic
+        return kept.get(self.build_scorer)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Scorers were built from the attributes: when one changes, they are built again."""
+        super().__setattr__(name, value)
+        self.__dict__.pop(SCORERS, None)
+
+    def lattices(self, X: Sequence[Any], allowed: Allowed | None = None) -> Iterator[tuple[np.ndarray, Lattice]]:
+        """Sentences in packs of like length: which ones, and their lattice, with only the tags `allowed`.
+
+        X is a list, as `sentence_list` makes it.
+        """
+        score = self.scorer()
         sentences = [words_of(sentence) for sentence in X]
-        score = scorer or self.scorer()
         tokens = max(LEAST_TOKENS, LATTICE_CELLS // len(self.classes_))
         for group in batches([len(words) for words in sentences], tokens):
             lattice = score([sentences[i] for i in group.tolist()])
@@ -92,34 +106,37 @@ class Predictor(ABC):
         if not hasattr(self, "classes_"):
             raise TaggerError("this tagger has learned nothing yet: call fit first")
 
-    def best_tags(self, X: Sequence[Any], scorer: Scorer | None = None) -> np.ndarray:
-        """(N,) the best tags as numbers, sentence after sentence."""
+    def best_tags(self, X: Sequence[Any]) -> np.ndarray:
+        """(N,) the best tags of a list of sentences as numbers, sentence after sentence."""
         lengths = np.array([len(sentence) for sentence in X], np.int64)
         begins = np.cumsum(lengths) - lengths
         tags = np.empty(int(lengths.sum()), np.int64)
-        for group, lattice in self.lattices(X, scorer):
+        for group, lattice in self.lattices(X):
             tags[stretches(begins[group], lengths[group])] = lattice.best()[0]
         return tags
 
-    def predict(self, X: Sequence[Any], scorer: Scorer | None = None) -> list[list[str]]:
-        """The best tags of each sentence. Who calls often, block after block, passes the same `scorer` each time."""
+    def predict(self, X: Iterable[Any]) -> list[list[str]]:
+        """The best tags of each sentence."""
         self.check_fitted()
-        tags = np.array(self.classes_, dtype=object)[self.best_tags(X, scorer)].tolist()
-        return by_sentence(X, [(np.arange(len(X)), tags)])
+        sentences = sentence_list(X)
+        tags = np.array(self.classes_, dtype=object)[self.best_tags(sentences)].tolist()
+        return by_sentence(sentences, [(np.arange(len(sentences)), tags)])
 
-    def predict_marginals(self, X: Sequence[Any]) -> list[np.ndarray]:
+    def predict_marginals(self, X: Iterable[Any]) -> list[np.ndarray]:
         """For each sentence (T, K): the probability of each tag at each token, columns in the order of `classes_`."""
-        return by_sentence(X, ((group, lattice.marginals()) for group, lattice in self.lattices(X)))
+        sentences = sentence_list(X)
+        return by_sentence(sentences, ((group, lattice.marginals()) for group, lattice in self.lattices(sentences)))
 
-    def predict_nbest(self, X: Sequence[Any], n: int) -> list[list[tuple[float, list[str]]]]:
+    def predict_nbest(self, X: Iterable[Any], n: int) -> list[list[tuple[float, list[str]]]]:
         """For each sentence up to n taggings as (probability, tags), best first."""
-        out: list[list[tuple[float, list[str]]]] = [[] for _ in X]
-        for group, lattice in self.lattices(X):
+        sentences = sentence_list(X)
+        out: list[list[tuple[float, list[str]]]] = [[] for _ in sentences]
+        for group, lattice in self.lattices(sentences):
             for i, paths in zip(group.tolist(), n_best(lattice, n), strict=True):
                 out[i] = [(probability, [self.classes_[k] for k in path.tolist()]) for probability, path in paths]
         return out
 
-    def score(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> float:
+    def score(self, X: Iterable[Any], y: Iterable[Any] | None = None) -> float:
         """The accuracy on tagged sentences."""
         gold = tagged(X, y)
         return accuracy(gold, self.predict(gold)) or 0.0
@@ -133,16 +150,14 @@ class Tagger(Predictor):
     summary_: dict[str, Any]  # of training, for a reader; no clocks
 
     @abstractmethod
-    def fit(
-        self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None, X_dev: Any = None, y_dev: Any = None
-    ) -> Tagger:
+    def fit(self, X: Iterable[Any], y: Iterable[Any] | None = None, X_dev: Any = None, y_dev: Any = None) -> Tagger:
         """Learn from tagged sentences. Without `y`, X holds tagged Sentences."""
 
     @abstractmethod
     def scorer_in_form(self) -> Scorer:
         """A scorer of sentences whose words are in the model's normalisation form."""
 
-    def scorer(self) -> Scorer:
+    def build_scorer(self) -> Scorer:
         score, form = self.scorer_in_form(), self.lexicon_.form
         return lambda sentences: score(list(normalized_sentences(sentences, form)))
 

@@ -14,11 +14,11 @@ Tsujii & Rim 2000; Pla & Molina 2004. Emissions given two tags: Thede & Harper 1
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from tagger.archive import MOST, Archive, Arrays, narrow
+from tagger.lazy import cached_property
 from tagger.leaning import best_kappa, enough
 from tagger.rows import Rows, places_among, tally
 from tagger.transitions import Lookup, Steps, Transitions

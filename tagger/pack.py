@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
+
+from tagger.lazy import cached_property
 
 PACK_TOKENS = 16384  # keeps both BLAS and the cache busy; 4,000 was slower
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from tagger.lazy import cached_property
 from tagger.rows import ranges, stretches
 
 P = 0x9E3779B97F4A7C15  # odd: 2^64 over the golden ratio

@@ -32,12 +32,11 @@ class PlainTagging:
     def start(self) -> Callable[[Sequence[str]], tuple[str, int]]:
         behind = [f"/{name} " for name in self.names] + [f"/{name}\n" for name in self.names]
         marks, K = np.array(behind, dtype=object), len(self.names)
-        scorer = self.model.scorer()
 
         def work(lines: Sequence[str]) -> tuple[str, int]:
             """The text, and how many tokens it has."""
             sentences = [tokens(line) for line in lines]
-            tags = self.model.best_tags(sentences, scorer)  # (N,)
+            tags = self.model.best_tags(sentences)  # (N,)
             lengths = np.array([len(words) for words in sentences], np.int64)
             ends = np.cumsum(lengths)
             closed = np.array([not isinstance(line, Unfinished) for line in lines], bool)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from functools import cached_property
 
 import numpy as np
 
+from tagger.lazy import cached_property
 from tagger.pieces import Pieces
 
 

@@ -11,13 +11,13 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import resources
 
 from tagger.classes import SIZES, WordClasses
 from tagger.errors import TemplateError
 from tagger.escaping import quote
 from tagger.files import Lines, exists, pipe_identity
+from tagger.lazy import cached_property
 from tagger.pieces import Pieces
 from tagger.spelling import FUNCTIONS, NUMBERED, Words
 

@@ -12,11 +12,11 @@ Trigrams are kept sparse, so that a thousand tags are no trouble:  P(w | u, v) =
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from tagger.archive import Archive, Arrays
+from tagger.lazy import cached_property
 from tagger.rows import DENSE, Rows, places_among, tally
 
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
+from tagger.lazy import cached_property
 from tagger.pack import Pack
 from tagger.rows import ranges, stretches
 

@@ -6,11 +6,11 @@ It chooses the candidates, makes a `Trellis` of them, and gives the answers of `
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from tagger import trigram
+from tagger.lazy import cached_property
 from tagger.pack import Pack
 from tagger.trellis import Scores, Trellis
 

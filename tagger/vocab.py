@@ -9,7 +9,6 @@ Python strings.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from functools import cached_property
 from itertools import chain, count
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from tagger.archive import Archive, Arrays, narrow
 from tagger.buckets import Buckets
+from tagger.lazy import cached_property
 from tagger.pieces import ByteStrings, Pieces
 from tagger.rows import adds_up
 

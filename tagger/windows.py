@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from tagger.lazy import cached_property
 from tagger.pieces import ByteStrings
 from tagger.vocab import Vocabulary, numbers
 

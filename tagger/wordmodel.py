@@ -26,6 +26,7 @@ from tagger.leaning import best_kappa
 from tagger.letters import INSIDE, KNOWN_IN_LOWER_CASE, NEW, Letters
 from tagger.lexicon import Lexicon
 from tagger.rows import Rows
+from tagger.sentence import Words
 from tagger.vocab import StringTable
 
 
@@ -203,6 +204,14 @@ class WordModel:
             Entries.nonzero([words[i] for i in np.flatnonzero(own).tolist()], values[own]) for own in (~first, first)
         )
         return replace(self, raw=RawEntries(inside, firsts), scale=self.scale * factor)
+
+    def forms(self, sentences: list[Words]) -> list[Sequence[Form]]:
+        """Return the sentences, with a `FirstWord` where the first word is capitalised and unknown."""
+        firsts = self.first_forms([words[0] if len(words) else "" for words in sentences])
+        return [
+            words if isinstance(first, str) else [first, *words[1:]]
+            for words, first in zip(sentences, firsts, strict=True)
+        ]
 
     def first_forms(self, words: Sequence[str]) -> list[Form]:
         """The forms of words that begin a sentence."""

@@ -98,7 +98,9 @@ def test_what_is_forbidden_never_comes_out():
 @pytest.mark.parametrize(
     "spoil, message",
     [
-        ({"emissions": np.zeros((T, K))}, "emissions should have the shape"),
+        ({"emissions": np.zeros(K)}, "emissions should have the shape"),
+        ({"emissions": np.zeros((T, K)), "lengths": T}, r"tags should have the shape \(5,\)"),
+        ({"transitions": None}, "transitions: expected scores"),
         ({"lengths": [3, 1, 0, T + 1]}, "from 0 to 5"),
         ({"lengths": [3, 1]}, "should be 4 whole numbers"),
         ({"lengths": [3.0, 1.0, 0.0, 4.0]}, "whole numbers"),
@@ -112,3 +114,20 @@ def test_what_does_not_fit_is_refused(spoil, message):
     scores, tags = random_batch()
     with pytest.raises(ValueError, match=message):
         chain.log_likelihood(**(scores | {"tags": tags, "lengths": LENGTHS} | spoil))
+
+
+@pytest.mark.parametrize("length", [None, T, 3, 0])
+def test_one_sentence_alone_gets_the_answers_of_a_batch_of_one(length):
+    scores, tags = random_batch(seed=8, lengths=[T])
+    alone = scores | {"emissions": scores["emissions"][0], "lengths": length}
+    batch = scores | {"lengths": None if length is None else [length]}
+    for function in (chain.sequence_score, chain.log_likelihood):
+        assert function(**alone, tags=tags[0]) == function(**batch, tags=tags)[0]
+    assert chain.log_norm(**alone) == chain.log_norm(**batch)[0]
+    np.testing.assert_array_equal(chain.marginals(**alone), chain.marginals(**batch)[0])
+    (path, score), (paths, every) = chain.decode(**alone), chain.decode(**batch)
+    assert path.shape == (T,) and path.tolist() == paths[0].tolist() and score == every[0]
+    assert str(chain.n_best(**alone, n=4)) == str(chain.n_best(**batch, n=4)[0])
+    own, other = (chain.log_likelihood_gradient(**g, tags=t)[1] for g, t in ((alone, tags[0]), (batch, tags)))
+    np.testing.assert_array_equal(own.emissions, other.emissions[0])
+    np.testing.assert_array_equal(own.transitions, other.transitions)

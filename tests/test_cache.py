@@ -1,5 +1,7 @@
 """The cache of words: computes each once, keeps to its limit, changes nothing."""
 
+from weakref import WeakSet
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,18 @@ def small(monkeypatch):
     """Caches with room for ten words."""
     monkeypatch.setattr(cache, "CACHE_BYTES", 1)
     monkeypatch.setattr(cache, "LEAST_WORDS", 10)
+    monkeypatch.setattr(cache, "FULL_CACHES", 1_000_000)  # models of other tests may still be alive
+
+
+def test_many_caches_share_the_room_of_a_few(monkeypatch):
+    monkeypatch.setattr(cache, "ALIVE", WeakSet())
+    row_bytes = sum(rows.nbytes for rows in lengths([]).values())
+    caches = [WordCache(lengths) for _ in range(cache.FULL_CACHES)]
+    assert {found.limit for found in caches} == {cache.CACHE_BYTES // row_bytes}
+    caches += [WordCache(lengths) for _ in range(100)]
+    assert sum(found.limit for found in caches) <= cache.FULL_CACHES * cache.CACHE_BYTES // row_bytes
+    del caches[1:]
+    assert caches[0].limit == cache.CACHE_BYTES // row_bytes
 
 
 def test_a_full_cache_forgets_what_did_not_come_back(small):
@@ -55,5 +69,4 @@ def test_a_block_larger_than_the_cache_is_served_all_the_same(small):
 def test_tagging_does_not_depend_on_what_is_cached(small, model):
     model.fit(CORPUS)
     plain = model.predict(CORPUS)
-    scorer = model.scorer()
-    assert [model.predict([sentence], scorer)[0] for sentence in CORPUS] == plain
+    assert [model.predict([sentence])[0] for sentence in CORPUS] == plain

@@ -715,6 +715,21 @@ def test_layout_makes_no_difference_but_travels_along():
         assert copied.layout == ("line",)
 
 
+def test_absent_probabilities_are_none_and_others_are_as_many_as_words():
+    sentence = Sentence(["a"]).with_tags(["A"])
+    assert sentence.probabilities is None and sentence.nbest is None
+    assert Sentence(["a"], ["A"], probabilities=[0.5]).probabilities == (0.5,)
+    for probabilities in ([], [0.5, 0.5]):
+        with pytest.raises(ValueError, match=f"1 word, but {len(probabilities)} probability value"):
+            Sentence(["a"]).with_tags(["A"], probabilities)
+
+
+@pytest.mark.parametrize("words", ["ab", 5, {"a": 1}, None])
+def test_what_is_no_list_of_words_is_no_sentence(words):
+    with pytest.raises(TypeError, match="Sentence: expected a list of words, got"):
+        Sentence(words)
+
+
 # Found by fuzzing
 
 

@@ -98,7 +98,7 @@ def test_an_infinite_loss_is_no_model(monkeypatch):
 def test_before_fit_there_is_nothing_to_predict():
     with pytest.raises(TaggerError, match="call fit first"):
         CRFTagger().predict([["a"]])
-    with pytest.raises(ValueError, match="list of words"):
+    with pytest.raises(TypeError, match="list of words"):
         CRFTagger(max_iterations=1).fit(CORPUS).predict(["the dog"])
 
 

@@ -124,6 +124,36 @@ def test_marginals_may_be_part_of_a_loss_and_need_no_gradient():
     assert not plain.requires_grad and torch.equal(plain, other)
 
 
+def test_marginals_of_frozen_emissions_reach_the_parameters():
+    crf, E, _, lengths = random_layer(8)
+    crf.marginals(E.detach(), lengths)[0, 0, 0].backward()
+    frozen = {name: scores.grad.clone() for name, scores in crf.named_parameters()}
+    crf.zero_grad()
+    crf.marginals(E, lengths)[0, 0, 0].backward()
+    for name, scores in crf.named_parameters():
+        assert frozen[name].abs().sum() > 0
+        torch.testing.assert_close(frozen[name], scores.grad)
+    with torch.no_grad():
+        assert not crf.marginals(E, lengths).requires_grad
+    assert crf.marginals(E[:, :0]).shape == (4, 0, K)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("layer", [torch.float32, torch.bfloat16])
+def test_emissions_of_16_bits(dtype, layer):
+    """Everything is as precise as with the same numbers in float32: sums of 16 bits would be far off."""
+    torch.manual_seed(9)
+    crf, E = CRF(K).to(layer), (10 * torch.randn(3, 200, K)).to(dtype)
+    wide, tags = CRF(K), torch.randint(0, K, (3, 200))
+    wide.load_state_dict({name: scores.float() for name, scores in crf.state_dict().items()})
+    (paths, scores), (same, expected) = crf.decode(E), wide.decode(E.float())
+    assert torch.equal(paths, same) and torch.equal(scores, expected) and scores.dtype == torch.float32
+    assert crf.n_best(E, 2) == wide.n_best(E.float(), 2)
+    for function in ("log_partition", "marginals"):
+        torch.testing.assert_close(getattr(crf, function)(E), getattr(wide, function)(E.float()))
+    torch.testing.assert_close(crf(E, tags), wide(E.float(), tags))
+
+
 def test_it_learns_in_somebody_elses_network():
     torch.manual_seed(1)
     network, crf = torch.nn.Embedding(4, 2), CRF(2)
@@ -148,6 +178,9 @@ def test_it_learns_in_somebody_elses_network():
         ({"mask": torch.tensor([[True, False, True, True, True]] * 4)}, "first tokens of a sentence"),
         ({"mask": torch.ones(4, T + 1)}, "mask should have the shape"),
         ({"tags": torch.zeros(4, T + 1)}, "tags should have the shape"),
+        ({"tags": torch.full((4, T), -1)}, "tags should be whole numbers from 0 to 2"),
+        ({"tags": torch.full((4, T), K)}, "tags should be whole numbers from 0 to 2"),
+        ({"tags": torch.zeros(4, T)}, "tags should be whole numbers from 0 to 2"),
     ],
 )
 def test_what_does_not_fit_is_refused(arguments, message):

@@ -67,7 +67,7 @@ def test_known_parameters_come_back_from_sampled_text():
     np.testing.assert_allclose((model.pi_ - a * prior[:2] / prior[:2].sum()) / b, pi, atol=0.02)
     np.testing.assert_allclose((model.A_ - a * prior[:2]) / b, A, atol=0.02)
     np.testing.assert_allclose((model.end_ - a * prior[2]) / b, end, atol=0.02)
-    np.testing.assert_allclose(np.exp(model.word_scores(["a", "b", "c"])).T, B, atol=0.02)
+    np.testing.assert_allclose(np.exp(model.words_(["a", "b", "c"])[0]).T, B, atol=0.02)
 
 
 def test_known_trigrams_come_back_from_sampled_text():
@@ -123,7 +123,7 @@ def test_a_capital_at_the_start_of_a_sentence_means_what_it_meant_in_training():
     model = fitted(names + firsts + inside)
     assert model.predict([["Green", "ideas", "sleep"]]) == [["J", "N", "V"]]
     assert model.predict([["we", "met", "Hugo", "today"]])[0][2] == "E"
-    assert model.forms([["Green", "Green"], ["Anna"], ["Zoe"], [], ["USA"]]) == [
+    assert model.words_.forms([["Green", "Green"], ["Anna"], ["Zoe"], [], ["USA"]]) == [
         [FirstWord("Green"), "Green"],
         ["Anna"],
         [FirstWord("Zoe")],
@@ -200,7 +200,7 @@ def test_what_is_estimated_leaves_each_token_out():
     steps = [[("#", "#"), *zip(words.split(), tags.split(), strict=True), ("#", "#")] for words, tags in text]
     tokens = [(u, x, v, w) for line in steps for (_, u), (x, v), (_, w) in zip(line, line[1:], line[2:], strict=False)]
     frequent = {x for x, n in Counter(x for _, x, *_ in tokens).items() if n > 3}
-    scores = {x: np.exp(model.word_scores([x])[0]) for x in frequent}
+    scores = {x: np.exp(model.words_([x])[0][0]) for x in frequent}
     of_tag = Counter(v for _, _, v, _ in tokens)
     others = {v: (sum(x not in frequent for _, x, t, _ in tokens if t == v) + 0.5) / (of_tag[v] + 1) for v in of_tag}
     pairs = Counter((u, v) for u, _, v, _ in tokens)
@@ -447,7 +447,7 @@ def test_words_given_two_tags_share_what_they_share_given_one():
     for u, v in product(range(K + 1), range(K)):
         own = np.flatnonzero(near.entries % K == v)
         words = [model.lexicon_.words[int(e) // K] for e in near.entries[own]]
-        base = np.exp(model.word_scores(words)[:, v])
+        base = np.exp(model.words_(words)[0][:, v])
         pairs = np.full(len(own), u * (K + 1) + v)
         given = np.exp(near.arrivals(pairs, np.log(base), own)).sum()
         total = given + near.others[v] * near.other_share[u * (K + 1) + v]
@@ -474,7 +474,7 @@ def test_the_lattice_of_a_model_equals_its_formulas_path_by_path():
     assert "owl" not in often and "dogs" in often
 
     def word(u, v, x):
-        P = np.exp(model.word_scores([x])[0, names.index(v)])
+        P = np.exp(model.words_([x])[0][0, names.index(v)])
         if x in often:
             return (before[u, v, x] + kappa * P) / (pairs[u, v] + kappa)
         rest = pairs[u, v] - sum(count for (a, b, y), count in before.items() if (a, b) == (u, v) and y in often)

@@ -1,8 +1,9 @@
 """A linear chain for people who bring emission scores: sequence score, log norm, likelihood, marginals, decoding.
 
 The scores may come from any model. They are batches as other libraries pass them: `emissions` (B, T, K), of which the
-first `lengths[b]` rows of sentence b count and the rest is never looked at; without `lengths` all T count. `start` and
-`end` (K,) default to zeros. A score of -inf forbids. `chain.packed` and `viterbi` do the work, on packed steps; here
+first `lengths[b]` rows of sentence b count and the rest is never looked at; without `lengths` all T count. One sentence
+alone (T, K) gets answers without the first axis; its tags are (T,), its length a whole number. `start` and `end` (K,)
+default to zeros. A score of -inf forbids. `chain.packed` and `viterbi` do the work, on packed steps; here
 padding comes off and is put on again, as 0, or as -1 where a tag's number is expected.
 
 >>> tags, scores = decode(emissions, transitions, lengths)
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +43,7 @@ def sequence_score(
 ) -> np.ndarray:
     """(B,) the score of the path `tags` (B, T); 0 for a sentence without tokens."""
     batch = Batch(emissions, transitions, lengths, start, end)
-    return path_scores(batch.chain, batch.rows_of(tags))[batch.pack.rank_of]
+    return batch.answer(path_scores(batch.chain, batch.rows_of(tags))[batch.pack.rank_of])
 
 
 def log_norm(
@@ -49,7 +51,7 @@ def log_norm(
 ) -> np.ndarray:
     """(B,) log Z, the log of the sum of exp(score) over all paths; 0 for a sentence without tokens."""
     batch = Batch(emissions, transitions, lengths, start, end)
-    return forward_backward(batch.chain).log_z[batch.pack.rank_of]
+    return batch.answer(forward_backward(batch.chain).log_z[batch.pack.rank_of])
 
 
 def log_likelihood(
@@ -76,7 +78,7 @@ def log_likelihood_gradient(
     np.add.at(steps, (path[pack.before], path[first:]), 1.0)
     ends = (rows[:first].sum(axis=0), rows[pack.last].sum(axis=0))
     values = (path_scores(batch.chain, path) - found.log_z)[pack.rank_of]
-    return values, Gradient(batch.padded(rows, 0.0), steps, *ends)
+    return batch.answer(values), Gradient(batch.padded(rows, 0.0), steps, *ends)
 
 
 def marginals(
@@ -93,16 +95,16 @@ def decode(
     """The tags of the best path (B, T), and its score (B,), -inf where no path is allowed."""
     batch = Batch(emissions, transitions, lengths, start, end)
     tags, scores = viterbi.best(batch.chain)
-    return batch.padded(tags, NO_TAG), scores[batch.pack.rank_of]
+    return batch.padded(tags, NO_TAG), batch.answer(scores[batch.pack.rank_of])
 
 
 def n_best(
     emissions: Array, transitions: Array, n: int, lengths: Lengths = None, start: Ends = None, end: Ends = None
-) -> list[list[tuple[float, np.ndarray]]]:
-    """For each sentence up to n paths as (score, tags), best first."""
+) -> list[Any]:
+    """For each sentence up to n paths as (score, tags), best first; of one sentence alone, its paths."""
     batch = Batch(emissions, transitions, lengths, start, end)
     found = viterbi.n_best(batch.chain, n)
-    return [found[rank] for rank in batch.pack.rank_of.tolist()]
+    return batch.answer([found[rank] for rank in batch.pack.rank_of.tolist()])
 
 
 class Batch:
@@ -117,8 +119,14 @@ class Batch:
         end: np.ndarray | None,
     ) -> None:
         emissions = np.asarray(emissions)
-        if emissions.ndim != 3:
-            raise ValueError(f"emissions should have the shape (sentences, tokens, tags), not {emissions.shape}")
+        if emissions.ndim not in (2, 3):
+            shapes = "(sentences, tokens, tags) or (tokens, tags)"
+            raise ValueError(f"emissions should have the shape {shapes}, not {emissions.shape}")
+        if transitions is None:
+            raise ValueError("transitions: expected scores (K, K), got None. Give zeros if every step is as good.")
+        self.alone = emissions.ndim == 2
+        if self.alone:
+            emissions, lengths = emissions[None], None if lengths is None else np.reshape(lengths, -1)
         B, T, K = self.shape = emissions.shape
         given = np.full(B, T) if lengths is None else np.asarray(lengths)
         if given.shape != (B,) or given.dtype.kind not in "iu" or (given < 0).any() or (given > T).any():
@@ -139,19 +147,23 @@ class Batch:
     def rows_of(self, tags: np.ndarray) -> np.ndarray:
         """(N,) the tags of the tokens that count."""
         B, T, K = self.shape
-        tags = np.asarray(tags)
-        if tags.shape != (B, T):
-            raise ValueError(f"tags should have the shape {(B, T)}, not {tags.shape}")
-        rows = tags[self.cells]
+        tags, shape = np.asarray(tags), (T,) if self.alone else (B, T)
+        if tags.shape != shape:
+            raise ValueError(f"tags should have the shape {shape}, not {tags.shape}")
+        rows = tags.reshape(B, T)[self.cells]
         if rows.dtype.kind not in "iu" or (rows < 0).any() or (rows >= K).any():
             raise ValueError(f"tags should be whole numbers from 0 to {K - 1}")
         return rows.astype(np.int64)
 
     def padded(self, rows: np.ndarray, fill: float) -> np.ndarray:
-        """Rows (N, …) as a batch (B, T, …)."""
+        """Rows (N, …) as a batch (B, T, …), those of one sentence alone as (T, …)."""
         out = np.full((*self.shape[:2], *rows.shape[1:]), fill, rows.dtype)
         out[self.cells] = rows
-        return out
+        return np.asarray(self.answer(out))
+
+    def answer(self, by_sentence: Any) -> Any:
+        """What there is for each sentence, or for the only one."""
+        return by_sentence[0] if self.alone else by_sentence
 
 
 def checked(name: str, scores: np.ndarray | None, *shape: int) -> np.ndarray:

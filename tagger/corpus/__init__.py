@@ -19,7 +19,7 @@ from tagger.corpus import conllu, jsonl, lines, pku, slash, tsv
 from tagger.errors import CorpusError
 from tagger.escaping import quote
 from tagger.files import COMPRESSED, LOOK_AHEAD, Lines, Skipped
-from tagger.sentence import Sentence
+from tagger.sentence import Sentence, contents, plain_sentence
 from tagger.writing import open_output
 
 FORMATS: dict[str, ModuleType] = {
@@ -97,11 +97,13 @@ def seek_blank(source: Lines) -> None:
 
 
 def write_corpus(
-    path: str | os.PathLike[str], sentences: Iterable[Sentence], format: str = "slash", column: str = "upos"
+    path: str | os.PathLike[str], sentences: Iterable[Any], format: str = "slash", column: str = "upos"
 ) -> None:
-    """Write sentences to a file, atomically; `-` is standard output."""
+    """Write sentences to a file, atomically; `-` is standard output. Lists of words are written without tags."""
     with open_output(os.fspath(path)) as stream:
-        for sentence in sentences:
+        for i, item in enumerate(contents(sentences, "sentences", "a list of sentences")):
+            found = plain_sentence(item, f"sentences[{i}]")
+            sentence = found if isinstance(found, Sentence) else Sentence(found)
             stream.write(render(sentence, format, column))
 
 

@@ -86,7 +86,7 @@ def write(sentence: Sentence, column: str) -> str:
             if tag == "_":
                 raise CorpusError("the tag '_' cannot be written as CoNLL-U: there it means none; try jsonl")
             cells[COLUMNS[column]] = checked(tag, FORBIDDEN)
-            if sentence.probabilities is not None:
+            if sentence.retagged or sentence.probabilities is not None:
                 cells[MISC] = noted(cells[MISC], next(sure, None))
             line = "\t".join(cells)
         lines.append(line + "\n")

@@ -77,13 +77,13 @@ def write(sentence: Sentence, column: str) -> str:
     found["words"] = [checked(word, "") for word in sentence.words]
     if sentence.tags is not None:
         found["tags"] = [checked(tag, "") for tag in sentence.tags]
+    for key in ("probabilities", "nbest") if sentence.retagged else ():
+        if getattr(sentence, key) is None:
+            found.pop(key, None)  # of older tags
     if sentence.probabilities is not None:
         found["probabilities"] = [round(probability, 4) for probability in sentence.probabilities]
     if sentence.nbest is not None:
         found["nbest"] = [{"probability": significant(p), "tags": list(tags)} for p, tags in sentence.nbest]
-    for key in ("probabilities", "nbest"):
-        if not found.get(key, True):
-            del found[key]  # of older tags
     if sentence.offsets is not None:
         found["offsets"] = sentence.offsets
     try:

@@ -40,7 +40,7 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
 
 def write(sentence: Sentence, column: str) -> str:
     columns = [sentence.words] if sentence.tags is None else [sentence.words, sentence.tags]
-    if sentence.probabilities:
+    if sentence.probabilities is not None:
         columns.append([f"{probability:.4f}" for probability in sentence.probabilities])
     return "".join(map(written, zip(*columns, strict=True))) + "\n"
 

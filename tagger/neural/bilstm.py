@@ -9,7 +9,7 @@ large and the model that was judged is the one that is stored.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from tagger.archive import Archive, Arrays, narrow_floats
 from tagger.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
 from tagger.course import INTERRUPTED, Course, Watch
 from tagger.errors import TrainingError, several
-from tagger.examples import check_dev, tag_numbers, tagged, training_sentences
+from tagger.examples import check_dev, dev_sentences, tag_numbers, training_sentences
 from tagger.final_marks import trained_lengths
 from tagger.lattice import Scorer, chain_scorer
 from tagger.lexicon import Lexicon
@@ -83,10 +83,10 @@ class BiLSTMTagger(Tagger):
 
     def fit(
         self,
-        X: Sequence[Any],
-        y: Sequence[Sequence[str]] | None = None,
-        X_dev: Sequence[Any] | None = None,
-        y_dev: Sequence[Sequence[str]] | None = None,
+        X: Iterable[Any],
+        y: Iterable[Any] | None = None,
+        X_dev: Iterable[Any] | None = None,
+        y_dev: Iterable[Any] | None = None,
         watch: Watch = lambda progress: None,
         checkpoint: Checkpoint | None = None,
         vectors: Vectors | None = None,
@@ -103,7 +103,7 @@ class BiLSTMTagger(Tagger):
 
         self.check_settings()
         sentences = training_sentences(X, y)
-        dev = None if X_dev is None else tagged(X_dev, y_dev)
+        dev = dev_sentences(X_dev, y_dev)
         self.classes_, tags = tag_numbers(sentences)
         check_dev(self.classes_, dev)
         with one_thread():

@@ -2,7 +2,7 @@
 
 Emissions are padded batches (B, T, K) with `lengths` (B,) or a `mask` (B, T) that is true for the first tokens of each
 sentence; without either, all T count. What stands behind the end of a sentence is never looked at. The recursions run
-in log space, one pass over time for all sentences and tags at once:
+in log space, one pass over time for all sentences and tags at once, in float32 at least: 16 bits are too few for sums.
 
     alpha[t, j] = log Σ_i exp (alpha[t-1, i] + transitions[i, j]) + emissions[t, j]
 
@@ -54,17 +54,19 @@ class CRF(nn.Module):
     ) -> Tensor:
         """(B,) the score of the path `tags` (B, T)."""
         emissions, lengths = self.counted(emissions, lengths, mask)
-        B, T, _ = emissions.shape
+        B, T, K = emissions.shape
         if tags.shape != (B, T):
             raise ValueError(f"tags should have the shape {(B, T)}, not {tuple(tags.shape)}")
         if T == 0:
             return emissions.new_zeros(B)
         inside = torch.arange(T, device=emissions.device) < lengths[:, None]  # (B, T)
+        if tags.is_floating_point() or bool((inside & ((tags < 0) | (tags >= K))).any()):
+            raise ValueError(f"tags should be whole numbers from 0 to {K - 1}, except behind the end of a sentence")
         path = tags.long().masked_fill(~inside, 0)
         own = emissions.gather(2, path[..., None])[..., 0]  # (B, T)
-        steps = self.transitions[path[:, :-1], path[:, 1:]]  # (B, T - 1)
+        steps = widened(self.transitions)[path[:, :-1], path[:, 1:]]  # (B, T - 1)
         last = path.gather(1, (lengths - 1).clamp(min=0)[:, None])[:, 0]
-        ends = torch.where(lengths > 0, self.start[path[:, 0]] + self.end[last], 0.0)
+        ends = torch.where(lengths > 0, widened(self.start)[path[:, 0]] + widened(self.end)[last], 0.0)
         return own.sum(1) + torch.where(inside[:, 1:], steps, 0.0).sum(1) + ends
 
     def log_partition(self, emissions: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
@@ -79,14 +81,17 @@ class CRF(nn.Module):
         return torch.where(lengths > 0, log_sum(alpha + self.end, 1), 0.0)
 
     def marginals(self, emissions: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """(B, T, K) the probability of each tag at each token, 0 behind the end; gradients flow through it.
+        """(B, T, K) the probability of each tag at each token, 0 behind the end.
 
-        It is ∂ log Z / ∂ emissions.
+        It is ∂ log Z / ∂ emissions. Gradients flow through it, to the emissions and to the parameters.
         """
+        learned = torch.is_grad_enabled() and any(x.requires_grad for x in (emissions, *self.parameters()))
         with torch.inference_mode(False), torch.enable_grad():
-            given = emissions if emissions.requires_grad else emissions.detach().clone().requires_grad_()
+            given = widened(emissions if emissions.requires_grad else emissions.detach().clone().requires_grad_())
+            if not given.numel():
+                return torch.zeros_like(given)
             z = self.log_partition(given, lengths, mask).sum()
-            (found,) = torch.autograd.grad(z, given, create_graph=emissions.requires_grad)
+            (found,) = torch.autograd.grad(z, given, create_graph=learned)
         return found
 
     @torch.no_grad()
@@ -95,7 +100,7 @@ class CRF(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """The tags of the best path (B, T), -1 behind the end, and its score (B,), -inf where no path is allowed."""
         tags, scores = chain.decode(**self.arrays(emissions, lengths, mask))
-        return torch.from_numpy(tags).to(emissions.device), torch.from_numpy(scores).to(emissions)
+        return torch.from_numpy(tags).to(emissions.device), torch.from_numpy(scores).to(widened(emissions))
 
     @torch.no_grad()
     def n_best(
@@ -109,13 +114,14 @@ class CRF(nn.Module):
         """The arguments of the functions of `tagger.chain`."""
         emissions, lengths = self.counted(emissions, lengths, mask)
         own = {"emissions": emissions, "transitions": self.transitions, "start": self.start, "end": self.end}
-        return {name: given.detach().cpu().numpy() for name, given in (own | {"lengths": lengths}).items()}
+        scores = {name: widened(given) for name, given in own.items()}  # NumPy has no bfloat16
+        return {name: given.detach().cpu().numpy() for name, given in (scores | {"lengths": lengths}).items()}
 
     def counted(self, emissions: Tensor, lengths: Tensor | None, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """The emissions, 0 behind the ends of sentences, and how many tokens count (B,)."""
         lengths = self.lengths_of(emissions, lengths, mask)
         behind = torch.arange(emissions.shape[1], device=emissions.device) >= lengths[:, None]
-        return emissions.masked_fill(behind[..., None], 0.0), lengths
+        return widened(emissions).masked_fill(behind[..., None], 0.0), lengths
 
     def lengths_of(self, emissions: Tensor, lengths: Tensor | None, mask: Tensor | None) -> Tensor:
         """From whichever the caller gave."""
@@ -142,6 +148,11 @@ def lengths_of_mask(mask: Tensor, B: int, T: int) -> Tensor:
     if not torch.equal(mask.bool(), torch.arange(T, device=mask.device) < lengths[:, None]):
         raise ValueError("mask should be true for the first tokens of a sentence and false behind them")
     return lengths
+
+
+def widened(scores: Tensor) -> Tensor:
+    """The scores in float32 if they are of a narrower type."""
+    return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
 def log_sum(x: Tensor, dim: int) -> Tensor:

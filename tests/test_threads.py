@@ -1,0 +1,174 @@
+"""A tagger in several threads and processes: every answer is that of one thread, and nothing is kept for too long."""
+
+import copy
+import gc
+import multiprocessing
+import pickle
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+import pytest
+from test_models import MODELS, TAGS, WORDS
+
+from tagger import HMMTagger
+from tagger import cache as word_cache
+from tagger.ensemble import Ensemble
+
+THREADS, BLOCK = 8, 50
+WORD_LIST = [word for words in WORDS for word in words]
+
+
+def sentence(i):
+    """One of several hundred, most with a word that no other has."""
+    words = [WORD_LIST[(i * step) % len(WORD_LIST)] for step in range(1, 3 + i % 9)]
+    return [*words, f"{'xyz'[i % 3]}{i}ing", "the", f"Q{i % 50}s"]
+
+
+TEXT = [sentence(i) for i in range(300)]
+
+
+def ensemble():
+    return Ensemble([MODELS[kind]().fit(WORDS, TAGS) for kind in ("hmm", "crf")], ["hmm.npz", "crf.npz"])
+
+
+FITTED = {kind: lambda make=make: make().fit(WORDS, TAGS) for kind, make in MODELS.items()} | {"ensemble": ensemble}
+
+
+@cache
+def fitted(kind):
+    return FITTED[kind]()
+
+
+@pytest.fixture(params=list(FITTED))
+def model(request):
+    return copy.deepcopy(fitted(request.param))
+
+
+@pytest.fixture
+def expected(model):
+    return copy.deepcopy(model).predict(TEXT)
+
+
+def in_threads(work):
+    """The answers of `work`, called with 0, 1, … in threads that begin together and have all ended."""
+    barrier = threading.Barrier(THREADS)
+
+    def started(i):
+        barrier.wait()
+        return work(i)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(started, range(THREADS)))
+
+
+def test_every_answer_is_that_of_one_thread(model, expected, monkeypatch):
+    monkeypatch.setattr(word_cache, "LEAST_WORDS", 60)  # so that the caches are full again and again
+    monkeypatch.setattr(word_cache, "CACHE_BYTES", 1)
+
+    def work(i):
+        """All sentences in blocks, from another place on in each thread."""
+        begins = [(block * BLOCK + i * BLOCK) % len(TEXT) for block in range(len(TEXT) // BLOCK)]
+        return dict(zip(begins, [model.predict(TEXT[begin : begin + BLOCK]) for begin in begins], strict=True))
+
+    blocks = {begin: expected[begin : begin + BLOCK] for begin in range(0, len(TEXT), BLOCK)}
+    assert all(found == blocks for found in in_threads(work))
+
+
+def test_a_thread_keeps_its_scorer_and_shares_it_with_none(model):
+    assert model.scorer() is model.scorer()
+    kept = [model.scorer(), *in_threads(lambda i: model.scorer())]
+    assert len(set(map(id, kept))) == THREADS + 1
+
+
+def test_the_scorer_of_a_thread_ends_with_it(model):
+    def work(i):
+        model.predict(WORDS)
+        return weakref.ref(model.scorer())
+
+    kept = in_threads(work)
+    gc.collect()
+    assert [ref() for ref in kept] == [None] * THREADS
+
+
+def test_scorers_end_with_their_tagger():
+    """Also those of threads that go on."""
+    for kind in FITTED:
+        model = copy.deepcopy(fitted(kind))
+        done, go_on, kept, given = threading.Event(), threading.Event(), [], [model]
+
+        def work(done=done, go_on=go_on, kept=kept, given=given):
+            given[0].predict(WORDS)
+            kept.append(weakref.ref(given.pop().scorer()))
+            done.set()
+            go_on.wait(60)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        assert done.wait(60)
+        kept += [weakref.ref(model.scorer()), weakref.ref(model)]
+        del model
+        gc.collect()
+        found = [ref() for ref in kept]
+        go_on.set()
+        thread.join()
+        assert found == [None, None, None]
+
+
+@pytest.mark.parametrize("twin_of", [copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_a_copy_has_its_own_scorers(model, expected, twin_of):
+    assert model.predict(TEXT) == expected
+    twin = twin_of(model)
+    assert twin.predict(TEXT) == expected
+    twin.classes_ = [f"{tag}!" for tag in twin.classes_]
+    assert twin.scorer() is not model.scorer()
+    assert twin.predict(TEXT) == [[f"{tag}!" for tag in tags] for tags in expected]
+    assert model.predict(TEXT) == expected
+
+
+def answer(given):
+    return given.predict(TEXT)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_process_may_be_forked_while_other_threads_tag(model, expected):
+    model.predict(TEXT[::2])
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            model.predict(TEXT)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            found = pool.apply_async(answer, (model,)).get(60)
+    finally:
+        stop.set()
+        thread.join()
+    assert found == expected
+
+
+def test_what_is_learned_anew_is_used(model, tmp_path):
+    """Words and tags change; scorers of the first corpus must not answer for the second."""
+    if isinstance(model, Ensemble):
+        pytest.skip("an ensemble does not learn")
+    model.predict(WORDS)
+    other = [[tag.lower() for tag in tags[::-1]] for tags in TAGS]
+    model.fit(WORDS, other)
+    assert model.predict(TEXT) == type(model)(**model.get_params()).fit(WORDS, other).predict(TEXT)
+    scorer = model.scorer()
+    model.set_params(**model.get_params())
+    assert model.scorer() is not scorer
+
+
+def test_an_ensemble_follows_its_members():
+    member = HMMTagger().fit(WORDS, TAGS)
+    both = Ensemble([member, member], ["a", "b"])
+    assert both.predict(WORDS) == TAGS
+    rotated = [[TAGS[0][(TAGS[0].index(tag) + 1) % 4] if tag in TAGS[0] else tag for tag in tags] for tags in TAGS]
+    member.fit(WORDS, rotated)
+    assert both.predict(WORDS) == member.predict(WORDS) != TAGS
