@@ -29,10 +29,10 @@ from tagger.trellis import Step, Trellis
 from tagger.trigram import forward_backward
 from tagger.trigram_lattice import TrigramLattice
 from tagger.windows import Windows
-from tagger.wordmodel import Form, WordModel
+from tagger.wordmodel import WordForm, WordModel
 
 Watch = Callable[[str, int, float], None]  # the text's name, the round, log p(text) + log prior
-Candidates = Callable[[Sequence[Form]], dict[str, np.ndarray]]
+Candidates = Callable[[Sequence[WordForm]], dict[str, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Text:
     """Sentences to learn from, what each token may be, and how much they weigh."""
 
     name: str
-    sentences: list[Sequence[Form]]
+    sentences: list[Sequence[WordForm]]
     allowed: list[np.ndarray] | None = None  # for each sentence (T, K); None: anything, there are no tags
     weight: float = 1.0  # ω
 

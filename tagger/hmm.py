@@ -32,7 +32,7 @@ from tagger.story import Section
 from tagger.transitions import Steps, Transitions
 from tagger.trigram_lattice import TrigramLattice, best_tags
 from tagger.windows import Windows
-from tagger.wordmodel import Entries, WordModel, check_choices, read_allowed
+from tagger.wordmodel import Entries, WordForm, WordModel, check_choices, read_allowed
 
 CANDIDATES, SLIGHT = 10, 3e-3  # tags considered for a word, unless so many times less likely than its best
 
@@ -276,7 +276,7 @@ def second_order(words: WordModel, neighbours: Neighbours) -> Scorer:
 def candidates(model: WordModel, neighbours: Neighbours) -> Candidates:
     """A function from words to the number of each, its scores, its candidates, best first, and their places."""
 
-    def find(words: Sequence[Form]) -> dict[str, np.ndarray]:
+    def find(words: Sequence[WordForm]) -> dict[str, np.ndarray]:
         scores, ids = model(words)
         likely = scores + np.log(model.prior)  # P(t | w), but for a factor
         likely[likely < likely.max(axis=1, keepdims=True) + np.log(SLIGHT)] = -np.inf

@@ -39,7 +39,7 @@ class FirstWord(NamedTuple):
     word: str
 
 
-Form = str | FirstWord  # a word as the model distinguishes them
+WordForm = str | FirstWord  # a word as the model distinguishes them
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class RawEntries:
     def __len__(self) -> int:
         return len(self.inside.words) + len(self.first.words)
 
-    def forms(self) -> list[Form]:
+    def forms(self) -> list[WordForm]:
         return [*self.inside.words.strings(), *map(FirstWord, self.first.words.strings())]
 
     def dense(self, words: Sequence[str], first: np.ndarray, K: int) -> np.ndarray:
@@ -166,7 +166,7 @@ class WordModel:
         raw = RawEntries(Entries.none(K), Entries.none(K))
         return cls(lexicon, prior, B, guesser, strength, rare_count, allowed, raw, np.ones((2, K)))
 
-    def __call__(self, forms: Sequence[Form]) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, forms: Sequence[WordForm]) -> tuple[np.ndarray, np.ndarray]:
         """(words, K) log P(x | t), and the words' places in the lexicon; a word never seen counts as seen once."""
         words, first = spelled(forms)
         ids, K = self.lexicon.words.find(words), len(self.prior)
@@ -193,7 +193,7 @@ class WordModel:
         """Whether words of the lexicon were seen more than `rare_count` times; -1 is none of them."""
         return np.asarray(np.append(self.lexicon.totals, 0)[ids] > self.rare_count)
 
-    def learn_raw(self, forms: Sequence[Form], added: np.ndarray, factor: np.ndarray) -> WordModel:
+    def learn_raw(self, forms: Sequence[WordForm], added: np.ndarray, factor: np.ndarray) -> WordModel:
         """P'(x | t) = factor · (P(x | t) + added), with added (words, K), and factor (2, K) as `scale` is."""
         here = set(forms)
         words, first = spelled([*forms, *(form for form in self.raw.forms() if form not in here)])
@@ -205,7 +205,7 @@ class WordModel:
         )
         return replace(self, raw=RawEntries(inside, firsts), scale=self.scale * factor)
 
-    def forms(self, sentences: list[Words]) -> list[Sequence[Form]]:
+    def forms(self, sentences: list[Words]) -> list[Sequence[WordForm]]:
         """Return the sentences, with a `FirstWord` where the first word is capitalised and unknown."""
         firsts = self.first_forms([words[0] if len(words) else "" for words in sentences])
         return [
@@ -213,7 +213,7 @@ class WordModel:
             for words, first in zip(sentences, firsts, strict=True)
         ]
 
-    def first_forms(self, words: Sequence[str]) -> list[Form]:
+    def first_forms(self, words: Sequence[str]) -> list[WordForm]:
         """The forms of words that begin a sentence."""
         unknown = initial(self.lexicon, words, ~self.lexicon.known(words)) != INSIDE
         return [FirstWord(word) if new else word for word, new in zip(words, unknown.tolist(), strict=True)]
@@ -255,7 +255,7 @@ def read_allowed(lexicon: Mapping[str, Sequence[str]], classes: list[str]) -> En
     return Entries.of(list(lexicon), np.array(cells, np.int64), np.ones(len(cells)), K)
 
 
-def check_choices(model: WordModel, forms: Sequence[Form], allowed: np.ndarray, classes: list[str]) -> None:
+def check_choices(model: WordModel, forms: Sequence[WordForm], allowed: np.ndarray, classes: list[str]) -> None:
     """Refuse a word of the text whose tags, in a row of `allowed` (words, K), a user's lexicon all forbids."""
     known = plain(*spelled(forms), model.allowed.words)
     said = np.flatnonzero(model.allowed.words.find(known) >= 0).tolist()
@@ -267,7 +267,7 @@ def check_choices(model: WordModel, forms: Sequence[Form], allowed: np.ndarray, 
             raise TrainingError(f"the corpus leaves {quote(known[i])} the choice {choice}, the lexicon only {others}")
 
 
-def spelled(forms: Sequence[Form]) -> tuple[list[str], np.ndarray]:
+def spelled(forms: Sequence[WordForm]) -> tuple[list[str], np.ndarray]:
     """The words as strings, and which of them (words,) are first words."""
     words = [form if isinstance(form, str) else form.word for form in forms]
     return words, np.array([isinstance(form, FirstWord) for form in forms], bool)
