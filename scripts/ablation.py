@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 
 from tagger import CRFTagger, evaluate, read_corpus, save_model
-from tagger.template import template_text
+from tagger.features.template import template_text
 
 
 def groups(text: str) -> dict[str, list[str]]:

@@ -256,7 +256,7 @@ def time_evaluation(corpus, threads, features):
     from threadpoolctl import threadpool_limits
 
     from tagger import CRFTagger, read_corpus
-    from tagger.likelihood import Likelihood
+    from tagger.crf.objective import Likelihood
 
     encoded, layout = CRFTagger(features=features).encode(read_corpus(corpus))
     likelihood = Likelihood(encoded, layout, 1.0, threads)

@@ -13,12 +13,13 @@ import time
 import numpy as np
 import torch
 
-from tagger import load_model, read_corpus, viterbi
-from tagger.chain.packed import Chain
-from tagger.neural.module import Batch, Module
-from tagger.neural.network import Network
-from tagger.pack import Pack, batches
-from tagger.windows import Windows
+from tagger import load_model, read_corpus
+from tagger.chain import viterbi
+from tagger.chain.forward_backward import Chain
+from tagger.chain.pack import Pack, batches
+from tagger.neural.numpy_network import Network
+from tagger.neural.torch_network import Batch, Module
+from tagger.words.windows import Windows
 
 FEW = 32  # sentences of a small batch
 

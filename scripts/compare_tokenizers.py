@@ -72,7 +72,7 @@ def f1(gold: set[tuple[int, ...]], found: set[tuple[int, ...]]) -> float:
 
 
 def ours() -> Splitter:
-    from tagger import english
+    from tagger.corpus.tokenizers import english
 
     english.remembered.cache_clear()
 

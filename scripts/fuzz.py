@@ -23,8 +23,8 @@ import atheris
 with atheris.instrument_imports(include=["tagger"]):
     from tagger import CRFTagger, HMMTagger, Sentence, save_model
     from tagger.corpus import FORMATS, render
-    from tagger.spelling import FUNCTIONS, NUMBERED
-    from tagger.template import shipped
+    from tagger.features.functions import FUNCTIONS, NUMBERED
+    from tagger.features.template import shipped
 
 import mutations
 from judges import judge_corpus, judge_model, judge_template

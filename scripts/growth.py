@@ -53,8 +53,8 @@ def measure(tokens: int, K: int, features: str) -> dict[str, float]:
     from threadpoolctl import threadpool_limits
 
     from tagger import CRFTagger
-    from tagger.cores import available_cores
-    from tagger.likelihood import Likelihood
+    from tagger.crf.objective import Likelihood
+    from tagger.files.resources import available_cores
 
     sentences = generated(tokens, K)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -15,12 +15,12 @@ import numpy as np
 
 from tagger import load_model
 from tagger.corpus import FORMATS, read_sentences, render
-from tagger.disguise import disguise
 from tagger.errors import CorpusError, FileError, ModelError, TemplateError
 from tagger.escaping import visible
-from tagger.files import Lines
+from tagger.features.template import describe, parse_templates
+from tagger.files.reading import Lines
+from tagger.files.sniffing import disguise
 from tagger.sentence import Sentence
-from tagger.template import describe, parse_templates
 
 REFUSED, CORRECT = "refused", "correct"
 PATIENCE = 1.0  # seconds that a refusal may take

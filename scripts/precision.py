@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagger import CRFTagger, read_corpus, viterbi
-from tagger.chain import Chain, forward_backward
-from tagger.likelihood import Likelihood
-from tagger.optimize import minimise
+from tagger import CRFTagger, read_corpus
+from tagger.chain import Chain, forward_backward, viterbi
+from tagger.crf.lbfgs import minimise
+from tagger.crf.objective import Likelihood
 
 
 @dataclass(frozen=True)

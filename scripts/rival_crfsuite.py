@@ -64,7 +64,7 @@ def features(words):
 
 def described(sentences, template, min_pair_count=2):
     """The features that `train-crf` looks at in these sentences, as strings."""
-    from tagger.template import filled, parse_templates, template_text
+    from tagger.features.template import filled, parse_templates, template_text
 
     templates = parse_templates(template_text(template))
     rows = [filled(words, templates) for words in sentences]

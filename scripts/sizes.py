@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tagger import CRFTagger, crf, load_model, read_corpus, save_model
+from tagger import CRFTagger, load_model, read_corpus, save_model
+from tagger.crf import tagger
 
 
 def half(weights: np.ndarray) -> np.ndarray:
@@ -24,8 +25,8 @@ def half(weights: np.ndarray) -> np.ndarray:
 
 def rounded_to(levels: int):
     def change(weights: np.ndarray) -> np.ndarray:
-        crf.LEVELS = levels
-        return crf.rounded(weights)
+        tagger.LEVELS = levels
+        return tagger.rounded(weights)
 
     return change
 
@@ -39,7 +40,7 @@ WAYS = {
 
 
 def main(train: str, dev: str) -> None:
-    crf.LEVELS = 1 << 22  # as good as none
+    tagger.LEVELS = 1 << 22  # as good as none
     model, gold = CRFTagger().fit(read_corpus(train)), read_corpus(dev)
     features, weights = model.features_, model.weights_
     print("| stored as | MB | loading, ms | accuracy |\n|---|---:|---:|---:|")

@@ -26,8 +26,8 @@ from typing import Any
 from judges import CORRECT, REFUSED, check_message
 
 from tagger import CRFTagger, HMMTagger, load_model, read_corpus, save_model
-from tagger.checkpoint import Checkpoint, State
 from tagger.errors import FileError
+from tagger.models.checkpoint import Checkpoint, State
 
 DATA = Path(__file__).parent.parent / "data"
 PROGRAM = [sys.executable, "-m", "tagger"]

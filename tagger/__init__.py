@@ -14,13 +14,13 @@ from tagger.version import __version__
 
 if TYPE_CHECKING:
     from tagger.corpus import read_corpus, write_corpus
-    from tagger.crf import CRFTagger
+    from tagger.crf.tagger import CRFTagger
     from tagger.errors import TaggerError
-    from tagger.hmm import HMMTagger
-    from tagger.metrics import evaluate
-    from tagger.neural.bilstm import BiLSTMTagger
+    from tagger.evaluation.metrics import evaluate
+    from tagger.hmm.tagger import HMMTagger
+    from tagger.models.store import load_model, save_model
+    from tagger.neural.tagger import BiLSTMTagger
     from tagger.sentence import Sentence
-    from tagger.store import load_model, save_model
 
 __all__ = [
     "BiLSTMTagger",
@@ -37,15 +37,15 @@ __all__ = [
 ]
 
 HOMES = {
-    "BiLSTMTagger": "neural.bilstm",
-    "CRFTagger": "crf",
-    "HMMTagger": "hmm",
+    "BiLSTMTagger": "neural.tagger",
+    "CRFTagger": "crf.tagger",
+    "HMMTagger": "hmm.tagger",
     "Sentence": "sentence",
     "TaggerError": "errors",
-    "evaluate": "metrics",
-    "load_model": "store",
+    "evaluate": "evaluation.metrics",
+    "load_model": "models.store",
     "read_corpus": "corpus",
-    "save_model": "store",
+    "save_model": "models.store",
     "write_corpus": "corpus",
 }
 

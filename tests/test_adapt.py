@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, Sentence, load_model, save_model
-from tagger.adapt import Union
+from tagger.crf.warm_start import Union
 
 OLD = [
     Sentence(w.split(), t.split()) for w, t in [("the dog barks", "D N V"), ("a cat sleeps", "D N V"), ("dogs", "N")]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, HMMTagger, Sentence
-from tagger.annotate import Annotator
-from tagger.constraints import Constraints, read_lexicon
 from tagger.errors import CorpusError
+from tagger.tagging.annotator import Annotator
+from tagger.tagging.constraints import Constraints, read_lexicon
 
 CORPUS = [
     Sentence(words.split(), tags.split())

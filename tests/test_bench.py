@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 
 from tagger import CRFTagger, read_corpus
-from tagger.template import describe, parse_templates, template_text
+from tagger.features.template import describe, parse_templates, template_text
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 import rival_crfsuite

@@ -13,14 +13,14 @@ import pytest
 torch = pytest.importorskip("torch", reason="learning a BiLSTM needs PyTorch: pip install torch")
 
 from tagger import TaggerError, load_model, read_corpus  # noqa: E402
-from tagger.checkpoint import Checkpoint  # noqa: E402
 from tagger.errors import TrainingError  # noqa: E402
+from tagger.models.checkpoint import Checkpoint  # noqa: E402
 from tagger.neural import BiLSTMTagger  # noqa: E402
-from tagger.neural.learning import Corpus, Learner, new_module  # noqa: E402
 from tagger.neural.lookup import Lookup  # noqa: E402
-from tagger.neural.network import Network, Sizes  # noqa: E402
-from tagger.neural.vectors import Vectors, read_vectors  # noqa: E402
-from tagger.windows import Windows  # noqa: E402
+from tagger.neural.numpy_network import Network, Sizes  # noqa: E402
+from tagger.neural.trainer import Corpus, Learner, new_module  # noqa: E402
+from tagger.neural.word_vectors import Vectors, read_vectors  # noqa: E402
+from tagger.words.windows import Windows  # noqa: E402
 
 DATA = Path(__file__).parent.parent / "data"
 SMALL = {"word_size": 8, "letter_size": 6, "spelling_size": 5, "hidden_size": 9}

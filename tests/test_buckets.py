@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagger.buckets import Buckets, Keys
+from tagger.arrays.hash_index import Buckets, Keys
 
 numbers = st.integers(0, 2**64 - 1) | st.integers(0, 20) | st.integers(2**64 - 20, 2**64 - 1)
 

@@ -5,8 +5,9 @@ from weakref import WeakSet
 import numpy as np
 import pytest
 
-from tagger import CRFTagger, HMMTagger, Sentence, cache
-from tagger.cache import WordCache
+from tagger import CRFTagger, HMMTagger, Sentence
+from tagger.words import cache
+from tagger.words.cache import WordCache
 
 CORPUS = [Sentence(f"w{i} x{i} y{i % 3} z".split(), ["A", "B", "C", "D"]) for i in range(40)]
 

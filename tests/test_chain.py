@@ -7,10 +7,9 @@ import numpy as np
 import oracle
 import pytest
 
-from tagger import viterbi
-from tagger.chain import packed
-from tagger.chain.packed import Chain, forward_backward, in_log_space, path_scores, scaled, shift_within
-from tagger.pack import Pack, batches
+from tagger.chain import forward_backward, viterbi
+from tagger.chain.forward_backward import Chain, forward_backward, in_log_space, path_scores, scaled, shift_within
+from tagger.chain.pack import Pack, batches
 
 LENGTHS = [[1], [3, 1, 4], [2, 0, 3, 3, 1, 0], [5], [0, 0]]
 KINDS = ["plain", "forbidden transitions", "forbidden tags", "forbidden ends", "wide"]
@@ -139,7 +138,7 @@ def test_without_transitions_each_token_is_a_softmax():
 def test_a_long_sentence_with_large_scores():
     """10,000 tokens, scores times 100: scaled probabilities would underflow, so the chain must notice."""
     chain = random_chain([10_000], 3, seed=4, kind="wide", dtype=np.float32)
-    assert all(shift_within(chain, span) is None for span in packed.SPAN.values())
+    assert all(shift_within(chain, span) is None for span in forward_backward.SPAN.values())
     tags, score = viterbi.best(chain)
     exact, exact_score = viterbi.best(replace(chain, emissions=chain.emissions.astype(np.float64)))
     np.testing.assert_array_equal(tags, exact)

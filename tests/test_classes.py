@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, Sentence, load_model, save_model
-from tagger.classes import SIZES_OF_TREES, WordClasses, cut, read_clusters
-from tagger.clustering import counted, frequent_words, learn_classes, neighbours, project, weigh
 from tagger.errors import CorpusError, FileError, ModelError, TemplateError, TrainingError
-from tagger.store import load_classes, save_classes
-from tagger.template import describe, parse_templates, template_text
+from tagger.features.clustering import counted, frequent_words, learn_classes, neighbours, project, weigh
+from tagger.features.template import describe, parse_templates, template_text
+from tagger.features.word_classes import SIZES_OF_TREES, WordClasses, cut, read_clusters
+from tagger.models.store import load_classes, save_classes
 
 NOUNS, VERBS = ([f"{kind}{i}" for i in "abcdefghijklmnopqrst"] for kind in "xy")
 
@@ -69,7 +69,7 @@ def test_neighbours_are_counted_as_by_hand():
 
 
 def test_blocks_change_nothing(monkeypatch, classes):
-    monkeypatch.setattr("tagger.clustering.BLOCK", 100)
+    monkeypatch.setattr("tagger.features.clustering.BLOCK", 100)
     same = learn_classes(lambda: iter(RAW), sizes=(4, 12))
     assert all((same.classes[size] == classes.classes[size]).all() for size in (4, 12))
 
@@ -78,8 +78,8 @@ def test_counting_forgets_rare_words_when_there_are_too_many(monkeypatch):
     """A word that comes once in a hundred new ones is forgotten each time, where only fifty are remembered."""
     text = [["seldom" if i % 100 == 0 else chr(0x4E00 + i), "often"] for i in range(300)]
     assert frequent_words(text, 3, lambda learning: None) == (["often", "seldom"], 600)
-    monkeypatch.setattr("tagger.clustering.REMEMBERED", 50)
-    monkeypatch.setattr("tagger.clustering.BLOCK", 10)
+    monkeypatch.setattr("tagger.features.clustering.REMEMBERED", 50)
+    monkeypatch.setattr("tagger.features.clustering.BLOCK", 10)
     assert frequent_words(text, 3, lambda learning: None) == (["often"], 600)
 
 
@@ -94,7 +94,7 @@ def test_projection_keeps_the_angles_that_all_directions_give():
 
 
 def test_ppmi_is_high_where_a_neighbour_is_more_frequent_than_expected(monkeypatch):
-    monkeypatch.setattr("tagger.clustering.SMOOTHING", 1.0)
+    monkeypatch.setattr("tagger.features.clustering.SMOOTHING", 1.0)
     counts = counted(np.repeat([[0, 0, 1, 0, 1], [0, 1, 1, 2, 3]], [6, 2, 2, 8, 2], axis=1), (2, 4))
     table = weigh(counts).toarray()  # left side: 6 2 / 0 2, right side: 8 0 / 0 2; half the row sums are 8 and 2
     expected = [[np.log(6 / (8 * 0.6)), 0, 0, 0], [0, np.log(2 / (2 * 0.4)), 0, np.log(2 / (2 * 0.2))]]
@@ -320,10 +320,10 @@ def test_classes_once_for_many_trainings(folder):
 
 
 def test_a_bar_for_each_step(folder, monkeypatch, capsys):
-    from tagger.cli import unlabeled
+    from tagger.cli import raw_text
 
-    monkeypatch.setattr(unlabeled, "show_bar", lambda quiet: True)
-    unlabeled.learn_from([str(folder / "raw.txt")], "utf-8", quiet=False, sizes=(4, 8))
+    monkeypatch.setattr(raw_text, "show_bar", lambda quiet: True)
+    raw_text.learn_from([str(folder / "raw.txt")], "utf-8", quiet=False, sizes=(4, 8))
     shown = capsys.readouterr().err
     assert all(step in shown for step in ("words:", "neighbours: ", "directions: ", "4 classes: ", "8 classes: "))
 

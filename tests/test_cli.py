@@ -409,7 +409,7 @@ def test_tagging_loads_nothing_that_only_training_needs(trained):
         result = run(trained[0], "tag", "-m", model, text=SENTENCE, command=command)
         loaded = {line.rpartition("|")[2].strip() for line in result.err.splitlines()}
         assert "numpy" in loaded and result.code == 0
-        unwanted = ("scipy", "tqdm", "threadpoolctl", "tagger.likelihood", "tagger.optimize")
+        unwanted = ("scipy", "tqdm", "threadpoolctl", "tagger.crf.objective", "tagger.crf.lbfgs")
         assert not [name for name in loaded if name.startswith(unwanted)]
 
 

@@ -5,10 +5,10 @@ import pytest
 from test_models import TAGS, WORDS
 
 from tagger import CRFTagger, HMMTagger, Sentence, evaluate, read_corpus, write_corpus
-from tagger.crossval import Make, cross_validate
-from tagger.ensemble import Ensemble
-from tagger.explain import explain
-from tagger.metrics import accuracy, compare
+from tagger.evaluation.metrics import accuracy, compare
+from tagger.experiments.crossval import Make, cross_validate
+from tagger.models.ensemble import Ensemble
+from tagger.models.explain import explain
 
 
 class Labelled:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tagger.cli import run
 from tagger.corpus import FORMATS, read_corpus, write_corpus
-from tagger.partition import partition
+from tagger.corpus.split import partition
 from tagger.sentence import Sentence
 
 DATA = Path(__file__).parent.parent / "data"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tagger.corpus import FORMATS, LOOK_AHEAD, read_corpus, read_sentences, recognise, slash, write_corpus
 from tagger.errors import CorpusError, FileError
-from tagger.files import Lines
+from tagger.files.reading import Lines
 from tagger.sentence import Sentence
 
 CONLLU = """\

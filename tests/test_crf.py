@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, Sentence, TaggerError, save_model
-from tagger.emissions import Emissions
+from tagger.chain.pack import Pack
+from tagger.crf.scorer import Emissions
 from tagger.errors import TrainingError
-from tagger.pack import Pack
-from tagger.template import describe
+from tagger.features.template import describe
 
 CORPUS = [
     Sentence(["the", "dog", "barks", "."], ["D", "N", "V", "."]),
@@ -31,8 +31,8 @@ def test_the_watcher_sees_the_loss_fall_and_the_dev_set():
 
 def test_the_gradient_is_zero_where_training_ends():
     """Fully converged, nothing improves the loss: a small push in any direction raises it."""
-    from tagger.likelihood import Likelihood
-    from tagger.optimize import minimise
+    from tagger.crf.lbfgs import minimise
+    from tagger.crf.objective import Likelihood
 
     model = CRFTagger(features="comparison")
     corpus, layout = model.encode(CORPUS)
@@ -90,7 +90,9 @@ def test_settings_that_make_no_sense_are_refused(settings):
 
 
 def test_an_infinite_loss_is_no_model(monkeypatch):
-    monkeypatch.setattr("tagger.likelihood.Likelihood.__call__", lambda self, w: (np.inf, np.zeros(self.layout.size)))
+    monkeypatch.setattr(
+        "tagger.crf.objective.Likelihood.__call__", lambda self, w: (np.inf, np.zeros(self.layout.size))
+    )
     with pytest.raises(TrainingError, match="loss became inf"):
         CRFTagger().fit(CORPUS)
 

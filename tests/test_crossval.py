@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tagger import HMMTagger, Sentence, evaluate, read_corpus, write_corpus
-from tagger.check import common, contradicted, survey, unusual
-from tagger.crossval import Make, Point, cross_validate, fold_numbers, learning_curve
 from tagger.errors import TrainingError
+from tagger.experiments.corpus_check import common, contradicted, survey, unusual
+from tagger.experiments.crossval import Make, Point, cross_validate, fold_numbers, learning_curve
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagger import CRFTagger, HMMTagger, dominance, read_corpus, viterbi
-from tagger.chain.packed import Chain
-from tagger.dominance import Dominance
-from tagger.pack import Pack
+from tagger import CRFTagger, HMMTagger, read_corpus
+from tagger.chain import pruning, viterbi
+from tagger.chain.forward_backward import Chain
+from tagger.chain.pack import Pack
+from tagger.chain.pruning import Dominance
 
 KINDS = ("plain", "sharp", "ties", "forbidden", "dead ends", "hopeless")
 
@@ -39,7 +40,7 @@ def random_chain(seed, kind, K, dtype):
 def test_every_score_equals_that_of_the_plain_recursion(kind, large, seed, K, dtype):
     chain = random_chain(seed, kind, K, dtype)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dominance, "LARGE", large)
+        patch.setattr(pruning, "LARGE", large)
         step = Dominance(chain.transitions)
     np.testing.assert_array_equal(viterbi.forward(chain, step), viterbi.forward(chain))
     pruned, plain = viterbi.best(chain, step), viterbi.best(chain)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tagger import HMMTagger, Sentence, load_model, save_model
-from tagger.em import Expected, Teacher, Text, observe
+from tagger.corpus.partial import read_choices
 from tagger.errors import TrainingError
-from tagger.letters import Letters
-from tagger.partial import read_choices
-from tagger.wordmodel import Entries, FirstWord, confine, plain, spelled
+from tagger.hmm.affixes import Letters
+from tagger.hmm.em import Expected, Teacher, Text, observe
+from tagger.hmm.emissions import Entries, FirstWord, confine, plain, spelled
 
 TEXT = [
     ("the dog barks .", "D N V ."),

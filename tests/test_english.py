@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagger import english
+from tagger.corpus.tokenizers import english
 
 CUT = """
 don't = do n't | Don’t = Do n’t | can't = ca n't | won't = wo n't | WASN'T = WAS N'T | dont = do nt

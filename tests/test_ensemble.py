@@ -9,8 +9,8 @@ import pytest
 from test_models import MODELS, STRANGE, TAGS, WORDS
 
 from tagger import CRFTagger, HMMTagger, Sentence, TaggerError, save_model
-from tagger.ensemble import Ensemble
-from tagger.store import load_models
+from tagger.models.ensemble import Ensemble
+from tagger.models.store import load_models
 
 DATA = Path(__file__).parent.parent / "data"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagger.escaping import encoded, quote, shortened, visible
-from tagger.report import padded, width
+from tagger.reports.text import padded, width
 
 WORDS = [
     "می\u200cروم",  # Persian

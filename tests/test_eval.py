@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model, significance, write_corpus
-from tagger.metrics import Comparison, compare
-from tagger.overlap import marks, overlap
-from tagger.pieces import ByteStrings
-from tagger.report import excerpt, in_words
-from tagger.significance import chance, interval
+from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model, write_corpus
+from tagger.arrays.string_spans import ByteStrings
+from tagger.evaluation import significance
+from tagger.evaluation.metrics import Comparison, compare
+from tagger.evaluation.significance import chance, interval
+from tagger.reports.text import excerpt, in_words
+from tagger.words.overlap import marks, overlap
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 TEST = DATA / "english-test.txt"

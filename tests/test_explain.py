@@ -11,9 +11,9 @@ import pytest
 from browser import opened
 
 from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model
-from tagger.explain import explain
-from tagger.story import Section, Shown
-from tagger.template import filled
+from tagger.features.template import filled
+from tagger.models.explain import explain
+from tagger.models.summary import Section, Shown
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 MODELS = {

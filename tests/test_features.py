@@ -7,12 +7,12 @@ import pytest
 
 from tagger import CRFTagger, Sentence
 from tagger.errors import TemplateError
-from tagger.features import learn_features, token_keys, word_keys
+from tagger.features.encoder import learn_features, token_keys, word_keys
+from tagger.features.functions import FUNCTIONS, NUMBERED, Words, shape
+from tagger.features.tag_parts import TagParts
+from tagger.features.template import SHIPPED, Part, describe, margin, parse_templates, template_text
 from tagger.normalization import LONGEST_WORD
-from tagger.parts import TagParts
-from tagger.spelling import FUNCTIONS, NUMBERED, Words, shape
-from tagger.template import SHIPPED, Part, describe, margin, parse_templates, template_text
-from tagger.windows import Windows
+from tagger.words.windows import Windows
 
 
 def test_ranges_and_conjunctions_expand():
@@ -156,7 +156,7 @@ def test_unseen_values_give_no_feature():
 
 def test_too_many_parts_are_refused(monkeypatch):
     """Each part of a conjunction is a digit of one number, which has 63 bits."""
-    monkeypatch.setattr("tagger.template.MOST_PARTS", 40)
+    monkeypatch.setattr("tagger.features.template.MOST_PARTS", 40)
     with pytest.raises(TemplateError, match="too many parts"):
         learned(["a/0 b/1"], " & ".join(f"word[{i}]" for i in range(40)))
 

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagger.errors import CorpusError, FileError, TaggerError
-from tagger.files import Lines, open_input
-from tagger.writing import Screen, atomic_writer, open_output
+from tagger.files.reading import Lines, open_input
+from tagger.files.writing import Screen, atomic_writer, open_output
 
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 UNPACKERS = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
@@ -103,7 +103,7 @@ def test_lines_are_numbered_from_one(file):
 
 
 def test_lines_longer_than_a_block_stay_whole(file, monkeypatch):
-    monkeypatch.setattr("tagger.files.BLOCK", 3)
+    monkeypatch.setattr("tagger.files.reading.BLOCK", 3)
     assert list(Lines(file("中央电台\r\nä\n".encode()))) == ["中央电台", "ä"]
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, HMMTagger, Sentence, read_corpus
-from tagger.final_marks import SHARE, bare_length, trained_lengths
-from tagger.overlap import overlap
-from tagger.partial import OPEN, Choices
-from tagger.rehearsal import Rehearsal
-from tagger.tune import Setting
-from tagger.windows import Windows
+from tagger.corpus.final_marks import SHARE, bare_length, trained_lengths
+from tagger.corpus.partial import OPEN, Choices
+from tagger.experiments.search import Setting
+from tagger.experiments.trials import Rehearsal
+from tagger.words.overlap import overlap
+from tagger.words.windows import Windows
 
 DATA = Path(__file__).parent.parent / "data"
 MARKED = [["it", "works", "."]] * 20

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, HMMTagger, Sentence, load_model, save_model
-from tagger.neural.bilstm import BiLSTMTagger
-from tagger.overlap import overlap
-from tagger.store import FORMAT, KINDS, load_classes, save_classes
+from tagger.models.store import FORMAT, KINDS, load_classes, save_classes
+from tagger.neural.tagger import BiLSTMTagger
+from tagger.words.overlap import overlap
 
 EXAMPLES = Path(__file__).parent / "models"
 CORPUS = [

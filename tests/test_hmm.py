@@ -7,15 +7,16 @@ from math import log
 import numpy as np
 import pytest
 
-from tagger import HMMTagger, Sentence, guesser, load_model, save_model
+from tagger import HMMTagger, Sentence, load_model, save_model
+from tagger.arrays.ragged import Rows
 from tagger.errors import TrainingError
-from tagger.guesser import Guesser, Level, learn_witness
-from tagger.leaning import GRID, best_kappa, leaning
-from tagger.letters import Letters
-from tagger.pooling import narrowed, pool_weights, pooled
-from tagger.rows import Rows
-from tagger.transitions import Steps, Transitions, votes
-from tagger.wordmodel import FirstWord, initial
+from tagger.hmm import guesser
+from tagger.hmm.affixes import Letters
+from tagger.hmm.emissions import FirstWord, initial
+from tagger.hmm.guesser import Guesser, Level, learn_witness
+from tagger.hmm.opinion_pool import narrowed, pool_weights, pooled
+from tagger.hmm.smoothing import GRID, best_kappa, leaning
+from tagger.hmm.transitions import Steps, Transitions, votes
 
 TEXT = [("the dog barks", "D N V"), ("a dog", "D N"), ("dogs bark", "N V"), ("The 3 cats sleep", "D C N V")]
 
@@ -421,7 +422,7 @@ def test_votes_of_the_first_order_have_no_third():
 @pytest.mark.parametrize("dense", [True, False])
 def test_transitions_sum_to_one_for_every_context(order, dense, monkeypatch):
     if not dense:
-        monkeypatch.setattr("tagger.transitions.DENSE", 0)
+        monkeypatch.setattr("tagger.hmm.transitions.DENSE", 0)
     model = fitted(TEXT * 20, order=order)
     K = len(model.classes_)
     for u, v in product(range(K + 1), range(K + 1)):

@@ -8,15 +8,15 @@ import numpy as np
 import oracle
 import pytest
 
-from tagger import likelihood as likelihood_module
-from tagger import tables as tables_module
-from tagger.features import learn_features
-from tagger.layout import Corpus, Layout
-from tagger.likelihood import Likelihood
-from tagger.partial import Choices
-from tagger.parts import TagParts
-from tagger.template import describe, margin, parse_templates
-from tagger.windows import Windows
+from tagger.corpus.partial import Choices
+from tagger.crf import objective as likelihood_module
+from tagger.crf import score_tables as tables_module
+from tagger.crf.objective import Likelihood
+from tagger.crf.parameters import Corpus, Layout
+from tagger.features.encoder import learn_features
+from tagger.features.tag_parts import TagParts
+from tagger.features.template import describe, margin, parse_templates
+from tagger.words.windows import Windows
 
 SENTENCES = [
     ("the dog barks .", "D N V ."),

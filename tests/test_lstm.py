@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from tagger import TaggerError, load_model, save_model
-from tagger.chain.packed import path_scores
+from tagger.arrays.string_spans import ByteStrings
+from tagger.chain.forward_backward import path_scores
+from tagger.chain.pack import Pack
 from tagger.errors import ModelError
-from tagger.explain import explain
-from tagger.lexicon import Lexicon
+from tagger.models.explain import explain
 from tagger.neural import BiLSTMTagger
-from tagger.neural.alphabet import LONGEST, Alphabet
+from tagger.neural.characters import LONGEST, Alphabet
 from tagger.neural.lookup import Lookup
 from tagger.neural.lstm import Direction
-from tagger.neural.network import Network, Sizes
+from tagger.neural.numpy_network import Network, Sizes
 from tagger.neural.occlusion import FAR, occluded
-from tagger.neural.vectors import Vectors, read_vectors
-from tagger.pack import Pack
-from tagger.pieces import ByteStrings
+from tagger.neural.word_vectors import Vectors, read_vectors
+from tagger.words.lexicon import Lexicon
 
 LENGTHS = [3, 1, 0, 5, 5]
 D, H = 4, 3

@@ -6,36 +6,37 @@ import tracemalloc
 
 import pytest
 
-from tagger import CRFTagger, HMMTagger, Sentence, memory, save_model
-from tagger.annotate import Annotator
+from tagger import CRFTagger, HMMTagger, Sentence, save_model
 from tagger.cli.hints import Hint
-from tagger.cli.inputs import PlainLines, named_blocks
-from tagger.cli.outputs import PlainRendering
+from tagger.cli.tag_input import PlainLines, named_blocks
 from tagger.errors import TrainingError
-from tagger.files import Lines
+from tagger.files import resources
+from tagger.files.reading import Lines
+from tagger.tagging.annotator import Annotator
+from tagger.tagging.render import PlainRendering
 
 MANY = [Sentence([f"w{i % 50}" for i in range(20)], [f"T{20 * n + i}" for i in range(20)]) for n in range(100)]
 
 
 def test_what_is_free_is_between_nothing_and_a_lot():
-    assert 1 << 20 < memory.free() < 1 << 50
+    assert 1 << 20 < resources.free() < 1 << 50
 
 
 @pytest.mark.parametrize("tagger", [HMMTagger(), CRFTagger(threads=1)], ids=["hmm", "crf"])
 def test_a_training_that_needs_too_much_is_refused_with_the_figures(monkeypatch, tagger):
-    monkeypatch.setattr(memory, "allowed", lambda: 10**8)
+    monkeypatch.setattr(resources, "allowed", lambda: 10**8)
     with pytest.raises(TrainingError, match=r"2,000 tags.* needs about 0\.\d GB of memory, and there are 0\.1 GB: .*"):
         tagger.fit(MANY)
 
 
 def test_a_small_one_is_not(monkeypatch):
-    monkeypatch.setattr(memory, "allowed", lambda: 3 * 10**8)
+    monkeypatch.setattr(resources, "allowed", lambda: 3 * 10**8)
     assert HMMTagger().fit(MANY[:5]).classes_
 
 
 def test_where_nothing_is_known_of_memory_nothing_is_refused(monkeypatch):
-    monkeypatch.setattr(memory, "allowed", lambda: None)
-    memory.check(1e30, "a dream", "wake up")
+    monkeypatch.setattr(resources, "allowed", lambda: None)
+    resources.check(1e30, "a dream", "wake up")
 
 
 def tagger(folder, *arguments, text=None):

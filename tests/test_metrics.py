@@ -5,10 +5,10 @@ import json
 import pytest
 
 from tagger import Sentence, evaluate
-from tagger.lexicon import Lexicon
-from tagger.metrics import accuracy
-from tagger.pieces import ByteStrings
-from tagger.report import as_json, as_table
+from tagger.arrays.string_spans import ByteStrings
+from tagger.evaluation.metrics import accuracy
+from tagger.reports.text import as_json, as_table
+from tagger.words.lexicon import Lexicon
 
 GOLD = [Sentence(["the", "dog", "barks"], ["D", "N", "V"]), Sentence(["zap", "it"], ["V", "P"]), Sentence([], [])]
 KEYS = {

@@ -12,15 +12,15 @@ from test_models import MODELS
 from test_store import meta_of, with_meta
 
 from tagger import CRFTagger, HMMTagger, Sentence, load_model, save_model
-from tagger.classes import WordClasses
-from tagger.clustering import blocks
-from tagger.constraints import Constraints
-from tagger.ensemble import Ensemble
 from tagger.errors import ModelError
-from tagger.explain import explain
-from tagger.neural.vectors import read_vectors
+from tagger.features.clustering import blocks
+from tagger.features.word_classes import WordClasses
+from tagger.models.ensemble import Ensemble
+from tagger.models.explain import explain
+from tagger.neural.word_vectors import read_vectors
 from tagger.normalization import NFC, normalized, normalized_keys, normalized_sentences
-from tagger.overlap import overlap
+from tagger.tagging.constraints import Constraints
+from tagger.words.overlap import overlap
 
 # French, Vietnamese and Korean in one corpus, so that no model knows a tag without a look at the letters
 CORPUS = [

@@ -10,7 +10,7 @@ import pytest
 from tagger import HMMTagger, Sentence, read_corpus, save_model
 from tagger.corpus import FORMATS, read_sentences, render
 from tagger.errors import CorpusError
-from tagger.files import Lines, Skipped
+from tagger.files.reading import Lines, Skipped
 
 GOOD = [Sentence(["the", "dog"], ["D", "N"]), Sentence(["a", "cat", "naps"], ["D", "N", "V"]), Sentence(["he"], ["P"])]
 FAULTS = {

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tagger.optimize import minimise
+from tagger.crf.lbfgs import minimise
 
 
 def bowl(x):

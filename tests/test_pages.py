@@ -12,12 +12,12 @@ import pytest
 from browser import luminance, opened
 
 from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model
-from tagger.crossval import Point
-from tagger.curve_page import curve_page, last_gain
-from tagger.model import Following
-from tagger.model_page import SHOWN, cells, heat_map, model_page
-from tagger.pages import page_template
-from tagger.svg import BOTTOM, LEFT, RIGHT, TOP, WHOLE, Scale, learning_curve
+from tagger.experiments.crossval import Point
+from tagger.models.base import Following
+from tagger.reports.curve import curve_page, last_gain
+from tagger.reports.html import page_template
+from tagger.reports.model import SHOWN, cells, heat_map, model_page
+from tagger.reports.svg import BOTTOM, LEFT, RIGHT, TOP, WHOLE, Scale, learning_curve
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"

@@ -6,10 +6,10 @@ import pytest
 
 from tagger import CRFTagger, Sentence, load_model, save_model
 from tagger.cli import run
-from tagger.crf import rounded
+from tagger.corpus.partial import OPEN, read_choices
+from tagger.crf.objective import Likelihood
+from tagger.crf.tagger import rounded
 from tagger.errors import TrainingError
-from tagger.likelihood import Likelihood
-from tagger.partial import OPEN, read_choices
 
 PARTIAL = [
     ("the dog barks .", "D N ? ."),

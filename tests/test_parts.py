@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, Sentence, load_model, save_model
-from tagger.emissions import Emissions
+from tagger.chain.pack import Pack
+from tagger.crf.objective import Likelihood
+from tagger.crf.scorer import Emissions
 from tagger.errors import ModelError
-from tagger.likelihood import Likelihood
-from tagger.pack import Pack
-from tagger.parts import TagParts, separator_of
-from tagger.spelling import Words, jamo, length
+from tagger.features.functions import Words, jamo, length
+from tagger.features.tag_parts import TagParts, separator_of
 
 CORPUS = [
     Sentence(w.split(), t.split())

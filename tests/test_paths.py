@@ -152,7 +152,7 @@ def test_what_comes_through_a_pipe_is_read_once(home, command, name, written):
     (home / "lexicon.tsv").write_text("dog\tV\n")
     (home / "corpus.txt").write_text(TEXT * 2 + "a/D cat/N barks/V\n")
     if name == "classes.npz":
-        from tagger.store import load_classes, save_classes
+        from tagger.models.store import load_classes, save_classes
 
         save_classes(load_classes(home / "clusters.txt"), home / name)
 

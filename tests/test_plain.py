@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagger import HMMTagger, Sentence
-from tagger.annotate import Annotator
 from tagger.corpus import render
 from tagger.corpus.slash import line_stretches, tokens
-from tagger.plain import PlainTagging, writable
+from tagger.tagging.annotator import Annotator
+from tagger.tagging.fast_path import PlainTagging, writable
 
 MODEL = HMMTagger().fit([Sentence(["the", "dog", "barks"], ["D", "N", "V"]), Sentence(["dogs", "/"], ["N", "D"])])
 lines = st.lists(

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagger.corpus import render
+from tagger.corpus.tokenizers.segmenter import LONGEST, RawText, pieces
 from tagger.errors import CorpusError, TaggerError
-from tagger.files import Lines
-from tagger.rawtext import LONGEST, RawText, pieces
+from tagger.files.reading import Lines
 from tagger.sentence import Sentence
 
 TEXT = "Hello there.  How\nare you? I'm\r\nfine\r\n\r\nA title\n \nMr.\nSmith left.\nhe did"
@@ -144,7 +144,7 @@ def test_jieba_is_loaded_in_silence_even_where_warnings_are_errors(tmp_path):
 
 
 def test_without_jieba_the_error_says_what_to_install(monkeypatch):
-    from tagger import chinese
+    from tagger.corpus.tokenizers import chinese
 
     chinese.jieba.cache_clear()
     monkeypatch.setitem(sys.modules, "jieba", None)

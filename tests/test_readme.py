@@ -118,7 +118,7 @@ def test_python_examples_run(folder, monkeypatch):
 
 
 def test_template_examples_parse():
-    from tagger.template import parse_templates
+    from tagger.features.template import parse_templates
 
     assert all(parse_templates(block) for block in blocks("text"))
 

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from browser import luminance, opened
 
-from tagger import CRFTagger, HMMTagger, Sentence, evaluate, figures, read_corpus, save_model, write_corpus
-from tagger.evaluation_page import LISTED, Judged, evaluation_page, shades
-from tagger.explain import explain
-from tagger.mistakes import fair_shares, mistakes
-from tagger.pages import page_template
-from tagger.svg import accuracy_bars, compact
+from tagger import CRFTagger, HMMTagger, Sentence, evaluate, read_corpus, save_model, write_corpus
+from tagger.evaluation import breakdown
+from tagger.evaluation.error_sample import fair_shares, mistakes
+from tagger.models.explain import explain
+from tagger.reports.evaluation import LISTED, Judged, evaluation_page, shades
+from tagger.reports.html import page_template
+from tagger.reports.svg import accuracy_bars, compact
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 TEST = DATA / "english-test.txt"
@@ -30,28 +31,28 @@ EVIL = ["</script><script>alert(1)</script>", '"onload=', "'><img/src=x>", "a\u2
 def test_calibration_by_hand():
     sure = np.array([0.05, 0.1, 0.95, 0.99, 1.0, 0.3])
     right = np.array([False, True, True, True, False, False])
-    bins = figures.calibration(sure, right)
+    bins = breakdown.calibration(sure, right)
     assert [(row.label, row.tokens, row.right) for row in bins if row.tokens] == [
         ("0–10 %", 1, 0), ("10–20 %", 1, 1), ("30–40 %", 1, 0), ("90–100 %", 3, 2),
     ]  # fmt: skip
     assert bins[9].confidence == pytest.approx(0.98) and bins[9].accuracy == pytest.approx(2 / 3)
     assert bins[5].accuracy is None and bins[5].confidence == 0
     # |0 − .05| + |1 − .1| + |0 − .3| + |2 − 2.94|, over 6 tokens
-    assert figures.calibration_error(bins) == pytest.approx((0.05 + 0.9 + 0.3 + 0.94) / 6)
-    assert figures.calibration_error(figures.calibration(np.zeros(0), np.zeros(0, bool))) is None
+    assert breakdown.calibration_error(bins) == pytest.approx((0.05 + 0.9 + 0.3 + 0.94) / 6)
+    assert breakdown.calibration_error(breakdown.calibration(np.zeros(0), np.zeros(0, bool))) is None
 
 
 def test_groups_by_hand():
     gold = [Sentence(["a", "a", "b", "new", "a", "a"], "XXYXXX"), Sentence(["b"], "Y"), Sentence([], [])]
     guesses = [list("XXXXXY"), ["Y"], []]
-    right = figures.whether_right(gold, guesses)
+    right = breakdown.whether_right(gold, guesses)
     assert right.tolist() == [True, True, False, True, True, False, True]
-    assert triples(figures.by_length(gold, right)) == [("1–5", 1, 1), ("6–10", 6, 4)]
+    assert triples(breakdown.by_length(gold, right)) == [("1–5", 1, 1), ("6–10", 6, 4)]
     lexicon = HMMTagger().fit([Sentence(["a", "a", "b"], "XYY"), Sentence(["a"] * 3, "XXX")]).lexicon_
     assert lexicon.frequency(["a", "b", "new"]).tolist() == [5, 1, 0]
-    assert triples(figures.by_frequency(gold, right, lexicon)) == [("0", 1, 1), ("1", 2, 1), ("5–9", 4, 3)]
+    assert triples(breakdown.by_frequency(gold, right, lexicon)) == [("0", 1, 1), ("1", 2, 1), ("5–9", 4, 3)]
     sure = np.array([0.2, 0.5, 0.899, 0.9, 0.99, 1.0, 0.7])
-    assert triples(figures.by_confidence(sure, right)) == [
+    assert triples(breakdown.by_confidence(sure, right)) == [
         ("0–50", 1, 1), ("50–70", 1, 1), ("70–80", 1, 1), ("80–90", 1, 0), ("90–95", 1, 1), ("99–100", 2, 1),
     ]  # fmt: skip
 
@@ -63,26 +64,26 @@ def triples(groups):
 @pytest.mark.parametrize("right, tokens", [(81, 263), (15, 148), (0, 20), (20, 20)])
 def test_the_bounds_of_wilsons_interval_are_where_the_data_are_just_surprising(right, tokens):
     """At either bound p, what was seen is 1.96 standard deviations sqrt(n · p · (1 - p)) away from n · p."""
-    for p in figures.wilson(right, tokens):
+    for p in breakdown.wilson(right, tokens):
         assert (right - tokens * p) ** 2 == pytest.approx(1.959964**2 * tokens * p * (1 - p), rel=1e-4, abs=1e-9)
 
 
 def test_the_grid_by_hand():
     gold, guess = list("AAAABBBCCD"), list("AAABBBACCD")
     found = evaluate([Sentence(gold, gold)], [guess])
-    grid = figures.confusion_grid(found)
+    grid = breakdown.confusion_grid(found)
     assert (grid.tags, grid.others, grid.counts) == (["A", "B"], True, [[3, 1, 0], [1, 2, 0], [0, 0, 0]])
     assert shades(grid) == [[0, 6, 0], [6, 0, 0], [0, 0, 0]]
     right = evaluate([Sentence(gold, gold)], [gold])
-    assert figures.confusion_grid(right).counts == [[0]] and shades(figures.confusion_grid(right)) == [[0]]
+    assert breakdown.confusion_grid(right).counts == [[0]] and shades(breakdown.confusion_grid(right)) == [[0]]
 
 
 def test_the_grid_counts_every_error_once():
     random = np.random.default_rng(0)
     gold, guess = ([f"T{k}" for k in random.integers(0, 30, 5000)] for _ in range(2))
-    grid = figures.confusion_grid(evaluate([Sentence(gold, gold)], [guess]))
+    grid = breakdown.confusion_grid(evaluate([Sentence(gold, gold)], [guess]))
     counts = np.array(grid.counts)
-    assert len(grid.tags) == figures.GRID and counts.shape == (figures.GRID + 1,) * 2
+    assert len(grid.tags) == breakdown.GRID and counts.shape == (breakdown.GRID + 1,) * 2
     errors = sum(a != b for a, b in zip(gold, guess, strict=True))
     assert counts.sum() - np.trace(counts[:-1, :-1]) == errors
     a, b = grid.tags[0], grid.tags[3]
@@ -113,11 +114,11 @@ def test_confidence_is_the_probability_of_the_guess_also_under_new_names():
     model = HMMTagger().fit(read_corpus(DATA / "english-train.txt"))
     gold = read_corpus(TEST)[:20]
     guesses = model.predict(gold)
-    sure = figures.confidences(model, gold, guesses, model.classes_)
+    sure = breakdown.confidences(model, gold, guesses, model.classes_)
     told = [token.probability for tokens in explain(model, gold) for token in tokens]
     assert sure == pytest.approx(told, abs=1e-9)
     coarse = [name[:1] for name in model.classes_]  # NN and NNS are N
-    merged = figures.confidences(model, gold, [[tag[:1] for tag in tags] for tags in guesses], coarse)
+    merged = breakdown.confidences(model, gold, [[tag[:1] for tag in tags] for tags in guesses], coarse)
     first = next(tags for tags in guesses)[0][:1]
     own = [k for k, name in enumerate(coarse) if name == first]
     assert merged[0] == pytest.approx(model.predict_marginals(gold[:1])[0][0, own].sum())
@@ -133,7 +134,7 @@ def test_explaining_some_tokens_says_the_same_as_explaining_all():
 
 
 def test_pictures_have_titles_axes_and_the_groups_labels():
-    svg = accuracy_bars("p", "By <length>", "tokens", [figures.Group("1–5", 1234, 617), figures.Group("6+", 0, 0)])
+    svg = accuracy_bars("p", "By <length>", "tokens", [breakdown.Group("1–5", 1234, 617), breakdown.Group("6+", 0, 0)])
     assert 'role="img"' in svg and "By &lt;length&gt;</title>" in svg and "<desc" in svg
     for label in ("1–5", "6+", "tokens", "accuracy, %", "50.0", "1.2k"):
         assert f">{label}<" in svg

@@ -5,14 +5,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tagger import rows
-from tagger.rows import Rows, adds_up, summed, tally
+from tagger.arrays import ragged
+from tagger.arrays.keyed import summed, tally
+from tagger.arrays.ragged import Rows, adds_up
 
 
 @pytest.mark.parametrize("dense", [True, False])
 @pytest.mark.parametrize("count", [0, 1, 300])
 def test_keys_are_counted_and_their_weights_added_up(dense, count, monkeypatch):
-    monkeypatch.setattr(rows, "DENSE", 1 << 22 if dense else 0)
+    monkeypatch.setattr(ragged, "DENSE", 1 << 22 if dense else 0)
     random = np.random.default_rng(count)
     keys, weights = random.integers(50, size=count), random.random(count) + 0.1
     sums = Counter()

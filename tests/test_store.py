@@ -13,7 +13,7 @@ import pytest
 
 from tagger import CRFTagger, HMMTagger, Sentence, load_model, save_model
 from tagger.errors import FileError, ModelError
-from tagger.store import FORMAT
+from tagger.models.store import FORMAT
 
 CORPUS = [Sentence(["the", "dog", "barks"], ["D", "N", "V"]), Sentence(["a", "cat"], ["D", "N"])]
 KINDS = {"hmm": HMMTagger(rare_count=1), "crf": CRFTagger(max_iterations=5)}

@@ -203,5 +203,8 @@ def test_what_only_text_needs_is_loaded_for_text_only(folder):
         command = [sys.executable, "-c", code, "tag", "-m", "english.npz", "text.txt", *options]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         names = set(done.stderr.split())
-        assert ("tagger.rawtext" in names, "tagger.english" in names) == (loaded, loaded)
-        assert "jieba" not in names and "tagger.tagmap" not in names
+        assert ("tagger.corpus.tokenizers.segmenter" in names, "tagger.corpus.tokenizers.english" in names) == (
+            loaded,
+            loaded,
+        )
+        assert "jieba" not in names and "tagger.corpus.tag_map" not in names

@@ -7,9 +7,9 @@ import pytest
 
 from tagger import HMMTagger, read_corpus, save_model
 from tagger.cli import run
+from tagger.corpus.tag_map import read_map
 from tagger.errors import TaggerError
 from tagger.sentence import Sentence
-from tagger.tagmap import read_map
 
 DATA = Path(__file__).parent.parent / "data"
 MAP = DATA / "penn-upos.tsv"

@@ -13,8 +13,8 @@ import pytest
 from test_models import MODELS, TAGS, WORDS
 
 from tagger import HMMTagger
-from tagger import cache as word_cache
-from tagger.ensemble import Ensemble
+from tagger.models.ensemble import Ensemble
+from tagger.words import cache as word_cache
 
 THREADS, BLOCK = 8, 50
 WORD_LIST = [word for words in WORDS for word in words]

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, Sentence, load_model, read_corpus, save_model
-from tagger.checkpoint import Checkpoint, State
 from tagger.errors import TrainingError
+from tagger.models.checkpoint import Checkpoint, State
 
 DATA = Path(__file__).parent.parent / "data"
 TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"
@@ -144,7 +144,7 @@ def test_warming_up_shows_no_loss_and_reaches_the_same_minimum(monkeypatch):
     sentences = read_corpus(TRAIN)
     settings = {"features": "comparison", "max_iterations": 200, "tolerance": 1e-4}
     plain = CRFTagger(**settings).fit(sentences)
-    monkeypatch.setattr("tagger.trainer.WARM_UP_TOKENS", 300)
+    monkeypatch.setattr("tagger.crf.trainer.WARM_UP_TOKENS", 300)
     seen = []
     warm = CRFTagger(**settings).fit(sentences, watch=seen.append)
     assert [p.loss for p in seen[:35]] == [None] * 35 and seen[35].loss is not None
@@ -154,13 +154,13 @@ def test_warming_up_shows_no_loss_and_reaches_the_same_minimum(monkeypatch):
 
 def test_without_a_penalty_training_goes_on_after_warming_up(monkeypatch):
     """Some weights have no curvature then."""
-    monkeypatch.setattr("tagger.trainer.WARM_UP_TOKENS", 300)
+    monkeypatch.setattr("tagger.crf.trainer.WARM_UP_TOKENS", 300)
     model = CRFTagger(features="comparison", l2=0.0, max_iterations=45).fit(read_corpus(TRAIN))
     assert np.isfinite(model.summary_["loss"]) and model.score(read_corpus(TRAIN)) > 0.95
 
 
 def test_iterations_of_warming_up_count(monkeypatch):
-    monkeypatch.setattr("tagger.trainer.WARM_UP_TOKENS", 300)
+    monkeypatch.setattr("tagger.crf.trainer.WARM_UP_TOKENS", 300)
     model = CRFTagger(features="comparison", max_iterations=25).fit(read_corpus(TRAIN))
     assert model.summary_["iterations"] == 25
 
@@ -373,7 +373,7 @@ def test_a_gradient_of_zero_ends_training_at_once():
 
 
 def test_a_loss_that_is_no_number_is_named(monkeypatch):
-    from tagger.likelihood import Likelihood
+    from tagger.crf.objective import Likelihood
 
     monkeypatch.setattr(Likelihood, "__call__", lambda self, weights: (float("nan"), np.ones_like(weights)))
     with pytest.raises(TrainingError, match="the loss became nan: no model"):

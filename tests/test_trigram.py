@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagger import trellis, trigram
-from tagger.pack import Pack
-from tagger.trigram import forward_backward
-from tagger.trigram_lattice import TrigramLattice, best_tags
+from tagger.chain import candidate_kernels, candidates
+from tagger.chain.candidate_kernels import forward_backward
+from tagger.chain.pack import Pack
+from tagger.chain.trigram_lattice import TrigramLattice, best_tags
 
 
 class Plain:
@@ -127,7 +127,7 @@ def test_layout_in_small_blocks_changes_nothing(monkeypatch):
     sentences = [random.normal(size=(length, 4)) for length in (9, 1, 7, 7, 0, 3)]
     whole = lattice(table, sentences)
     assert len(whole.trellis.blocks) == 1
-    monkeypatch.setattr(trellis, "BLOCK_TRIPLES", 50)
+    monkeypatch.setattr(candidates, "BLOCK_TRIPLES", 50)
     parts = lattice(table, sentences)
     assert len(parts.trellis.blocks) > 3
     assert parts.best()[0].tolist() == whole.best()[0].tolist()
@@ -149,4 +149,4 @@ def test_no_sentences_and_no_words():
     empty = lattice(np.zeros((3, 3, 3)), [[], []])
     assert empty.best()[1].tolist() == [0.0, 0.0] and empty.log_z().tolist() == [0.0, 0.0]
     assert [len(found) for found in empty.n_best(2)] == [1, 1] and empty.marginals().shape == (0, 2)
-    assert trigram.best(lattice(np.zeros((2, 2, 2)), []).trellis)[1].shape == (0,)
+    assert candidate_kernels.best(lattice(np.zeros((2, 2, 2)), []).trellis)[1].shape == (0,)

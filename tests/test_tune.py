@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, load_model, read_corpus, write_corpus
-from tagger.crossval import fold_numbers
-from tagger.rehearsal import FOLDS, Rehearsal
-from tagger.tune import LEAST_L1, LEAST_L2, Search, Setting, Trial, neighbour
+from tagger.experiments.crossval import fold_numbers
+from tagger.experiments.search import LEAST_L1, LEAST_L2, Search, Setting, Trial, neighbour
+from tagger.experiments.trials import FOLDS, Rehearsal
 
 DATA = Path(__file__).parent.parent / "data"
 TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"

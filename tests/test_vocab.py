@@ -4,9 +4,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagger import pieces
-from tagger.pieces import Pieces, distinct, hashes
-from tagger.vocab import StringTable, Vocabulary
+from tagger.arrays import string_spans
+from tagger.arrays.string_spans import Pieces, distinct, hashes
+from tagger.arrays.string_table import StringTable
+from tagger.words.vocabulary import Vocabulary
 
 anything = st.text(st.characters(codec=None), max_size=6)
 
@@ -24,7 +25,7 @@ def test_finds_exactly_what_it_holds(strings, others):
 
 def test_collisions_are_told_apart(monkeypatch):
     """With only two different hashes, every lookup has to compare strings."""
-    monkeypatch.setattr(pieces, "hashes", lambda blob, starts, ends: hashes(blob, starts, ends) & np.uint64(1))
+    monkeypatch.setattr(string_spans, "hashes", lambda blob, starts, ends: hashes(blob, starts, ends) & np.uint64(1))
     words = [f"word{i}" for i in range(40)] + [""]
     table, ids = StringTable.build(words)
     assert table.find(words).tolist() == ids.tolist()

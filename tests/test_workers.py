@@ -10,9 +10,9 @@ from itertools import chain
 
 import pytest
 
-from tagger import workers
 from tagger.errors import CorpusError, TaggerError
-from tagger.workers import in_order
+from tagger.tagging import workers
+from tagger.tagging.workers import in_order
 
 
 def squares():

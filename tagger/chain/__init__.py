@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from tagger import viterbi
-from tagger.chain.packed import Chain, forward_backward, path_scores
-from tagger.pack import Pack
+from tagger.chain import viterbi
+from tagger.chain.forward_backward import Chain, forward_backward, path_scores
+from tagger.chain.pack import Pack
 
 NO_TAG = -1  # behind the end of a sentence
 Array = np.ndarray

@@ -18,10 +18,10 @@ from typing import Any, NoReturn
 
 import click
 
-from tagger import memory
 from tagger.errors import MissingModelError, TaggerError
 from tagger.escaping import visible
-from tagger.signals import heeded
+from tagger.files import resources
+from tagger.files.signals import heeded
 from tagger.version import __version__
 
 COMMANDS = {
@@ -57,7 +57,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"tagger.cli.{COMMANDS[name]}").command
+        command: click.Command = import_module(f"tagger.cli.commands.{COMMANDS[name]}").command
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -159,7 +159,7 @@ def run(args: list[str] | None) -> int:
     except OSError as error:
         return complain(error.strerror or str(error), 1)
     except MemoryError:
-        return complain(f"out of memory: it may have {memory.gigabytes(memory.allowed() or 0)}", 1)
+        return complain(f"out of memory: it may have {resources.gigabytes(resources.allowed() or 0)}", 1)
 
 
 def settle(status: int) -> int:

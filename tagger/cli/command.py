@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from tagger.files import COMPRESSED
+from tagger.files.reading import COMPRESSED
 
 
 class Command(click.Command):

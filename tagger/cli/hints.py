@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from tagger.cli.manners import say
+from tagger.cli.console import say
 from tagger.corpus import recognise
 from tagger.corpus.slash import split_if_tagged
 from tagger.escaping import quote
-from tagger.files import Lines
-from tagger.lexicon import Lexicon
+from tagger.files.reading import Lines
 from tagger.sentence import Sentence
+from tagger.words.lexicon import Lexicon
 
 GLUED = re.compile(r"[\"'“‘(]*[^\W\d_]{2,}[,;:!?][\"'”’)]*")  # well,
 STOPPED = re.compile(r"[\"'“‘(]*[^\W\d_]{4,}\.[\"'”’)]*")  # world. and approx. but not Inc. and etc.

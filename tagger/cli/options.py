@@ -12,12 +12,12 @@ from typing import Any, ClassVar, TypeVar
 
 import click
 
-from tagger import memory
-from tagger.cli.manners import SKIPPED, tell_skipped
+from tagger.cli.console import SKIPPED, tell_skipped
 from tagger.cli.paths import INPUT, OUTPUT, FileCommand, OutputFile, TemplateFile
 from tagger.corpus import FORMATS
 from tagger.corpus.conllu import COLUMNS
-from tagger.files import Skipped, exists
+from tagger.files import resources
+from tagger.files.reading import Skipped, exists
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -167,7 +167,7 @@ def max_memory_option(default: str) -> Callable[[Decorated], Decorated]:
 
     def hold(context: click.Context, param: click.Parameter, value: int | None) -> None:
         if value or default == FREE:
-            memory.limit(value)
+            resources.limit(value)
 
     return click.option(
         "--max-memory",

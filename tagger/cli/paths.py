@@ -18,7 +18,7 @@ import click
 
 from tagger.cli.command import Command
 from tagger.errors import FileError
-from tagger.writing import STDOUT, check_writable
+from tagger.files.writing import STDOUT, check_writable
 
 
 class InputFile(click.Path):
@@ -46,7 +46,7 @@ class TemplateFile(InputFile):
     """A feature template: the name of one that is shipped, or a file."""
 
     def is_file(self, value: str) -> bool:
-        from tagger.template import SHIPPED
+        from tagger.features.template import SHIPPED
 
         return value not in SHIPPED
 

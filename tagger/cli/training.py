@@ -16,19 +16,19 @@ from zipfile import BadZipFile, ZipFile
 
 import click
 
-from tagger.checkpoint import Checkpoint
-from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.manners import A_SENTENCE, length_warnings, read_tagged, say
+from tagger.cli.console import A_SENTENCE, length_warnings, read_tagged, say
 from tagger.cli.options import MODEL, Count, Decorated, given
 from tagger.cli.paths import INPUT, OUTPUT, OutputFile
+from tagger.cli.progress import open_bar, show_bar
 from tagger.corpus.tsv import header
-from tagger.course import INTERRUPTED, Progress
 from tagger.errors import CorpusError, FileError, MissingTagError, several
-from tagger.files import exists, reason
-from tagger.model import Tagger
+from tagger.files.reading import exists, reason
+from tagger.files.signals import heeded
+from tagger.models.base import Tagger
+from tagger.models.checkpoint import Checkpoint
+from tagger.models.monitor import INTERRUPTED, Progress
+from tagger.models.store import save_model
 from tagger.sentence import ANY, Sentence, open_tokens
-from tagger.signals import heeded
-from tagger.store import save_model
 
 PULSE = 0.2  # seconds between two looks of the bar at an iteration
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tagger.classes import WordClasses
-from tagger.cli.bars import open_bar, show_bar
-from tagger.cli.manners import say
+from tagger.cli.console import say
+from tagger.cli.progress import open_bar, show_bar
 from tagger.cli.training import Stop
-from tagger.course import INTERRUPTED
-from tagger.crf import CRFTagger
-from tagger.rehearsal import FOLDS, Rehearsal
+from tagger.crf.tagger import CRFTagger
+from tagger.experiments.search import Search, Setting, Trial
+from tagger.experiments.trials import FOLDS, Rehearsal
+from tagger.features.word_classes import WordClasses
+from tagger.models.monitor import INTERRUPTED
 from tagger.sentence import Sentence
-from tagger.tune import Search, Setting, Trial
 
 HEAD = "      l2        l1  min count    weights  accuracy"
 

@@ -18,9 +18,9 @@ from typing import Any
 from tagger.corpus import conllu, jsonl, lines, pku, slash, tsv
 from tagger.errors import CorpusError
 from tagger.escaping import quote
-from tagger.files import COMPRESSED, LOOK_AHEAD, Lines, Skipped
+from tagger.files.reading import COMPRESSED, LOOK_AHEAD, Lines, Skipped
+from tagger.files.writing import open_output
 from tagger.sentence import Sentence, contents, plain_sentence
-from tagger.writing import open_output
 
 FORMATS: dict[str, ModuleType] = {
     "slash": slash,

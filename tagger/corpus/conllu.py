@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tagger.corpus.cells import checked
+from tagger.corpus.checks import checked
 from tagger.errors import CorpusError, MissingTagError
 from tagger.escaping import quote
-from tagger.files import Lines
+from tagger.files.reading import Lines
 from tagger.sentence import NO_TAG, Sentence
 
 COLUMNS = {"upos": 3, "xpos": 4}

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from tagger.corpus.cells import checked
+from tagger.corpus.checks import checked
 from tagger.errors import CorpusError
 from tagger.escaping import quote
-from tagger.files import Lines
+from tagger.files.reading import Lines
 from tagger.sentence import NO_TAG, Sentence
 
 HALF = re.compile("[\ud800-\udfff]")  # of a character outside the basic plane, alone

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tagger.corpus.cells import ending
+from tagger.corpus.checks import ending
 from tagger.corpus.slash import SEPARATORS, split_if_tagged, split_token, tokens, written_tokens
 from tagger.escaping import quote
-from tagger.files import LOOK_AHEAD, Lines
+from tagger.files.reading import LOOK_AHEAD, Lines
 from tagger.sentence import NO_TAG, Sentence
 
 LAYOUT = ("lines",)

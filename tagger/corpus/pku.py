@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from tagger.corpus import slash
 from tagger.errors import CorpusError
 from tagger.escaping import quote
-from tagger.files import Lines
+from tagger.files.reading import Lines
 from tagger.sentence import Sentence
 
 ID = re.compile(r"\d{8}-\d{2}-\d{3}-\d{3}(/m)?")

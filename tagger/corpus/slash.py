@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tagger.corpus.cells import all_checked, ending
+from tagger.corpus.checks import all_checked, ending
 from tagger.escaping import quote
-from tagger.files import Lines
+from tagger.files.reading import Lines
 from tagger.sentence import NO_TAG, Sentence
 
 SEPARATORS = " \t\n"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tagger.corpus.cells import checked, ending
+from tagger.corpus.checks import checked, ending
 from tagger.escaping import quote
-from tagger.files import Lines
+from tagger.files.reading import Lines
 from tagger.sentence import Sentence
 
 LAYOUT = ("tsv",)

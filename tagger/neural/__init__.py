@@ -11,7 +11,7 @@ from typing import Any
 
 from tagger.errors import TaggerError
 
-HOMES = {"CRF": "layer", "BiLSTMTagger": "bilstm"}
+HOMES = {"CRF": "crf_layer", "BiLSTMTagger": "tagger"}
 
 
 def need_torch() -> None:

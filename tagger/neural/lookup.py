@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.archive import Archive, Arrays
-from tagger.neural.alphabet import Alphabet
-from tagger.neural.vectors import Vectors
-from tagger.pack import Pack
-from tagger.vocab import StringTable
+from tagger.arrays.npz import Archive, Arrays
+from tagger.arrays.string_table import StringTable
+from tagger.chain.pack import Pack
+from tagger.neural.characters import Alphabet
+from tagger.neural.word_vectors import Vectors
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.pack import Pack
+from tagger.chain.pack import Pack
 
 GATES = 4  # in the order of PyTorch: i, f, g, o
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tagger.neural.network import Network
+from tagger.neural.numpy_network import Network
 
 HIDDEN = ""  # as a word: unknown, and without letters
 FAR = 10  # tokens; what hides further away is not named

@@ -1,0 +1,1 @@
+"""Arrays without linguistics: model archives, ragged rows, keyed sums, tables of strings."""

@@ -1,0 +1,182 @@
+"""The layout of a second-order chain: a tag depends on the two before it, and every token has a few candidate tags.
+
+The score of a tag path y of a sentence with T tokens, with the mark K before the sentence and after it, is
+
+    s(y) = Σ_t emissions[t, y_t] + Σ_t transitions[y_{t-2}, y_{t-1}, y_t] + transitions[y_{T-1}, y_T, K]
+
+A *node* is a token with one of its candidates, a *pair* two neighbouring nodes, a *triple* three. The state of the
+recursions is a pair, and a step goes over triples. Tokens have different numbers of candidates, so all of these are
+ragged: they lie in long flat arrays, the triples that lead to a pair side by side, and one `reduceat` takes the maximum
+(or the sum) of every group at once, for a whole step of a pack. Everything is in log space and float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tagger.arrays.caching import cached_property
+from tagger.arrays.ragged import ranges, stretches
+from tagger.chain.pack import Pack
+
+BLOCK_TRIPLES = 1 << 20  # so many are laid out at a time, however many candidates there are
+
+
+class Scores(Protocol):
+    """What a step costs. Pairs are u · (K + 1) + v, `places` what is known of the words of v: opaque numbers."""
+
+    @property
+    def K(self) -> int: ...
+
+    def places(self, words: np.ndarray, tags: np.ndarray) -> np.ndarray:
+        """For words, as the model numbers them, and the tags v."""
+
+    def arrivals(self, pairs: np.ndarray, emissions: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """The emissions[t, v], where they depend on u too."""
+
+    def onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """transitions[u, v, w]"""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Consecutive pairs with a token before them, and the triples that lead to each, side by side."""
+
+    pairs: slice
+    before: np.ndarray  # for each triple, the pair it comes from
+    scores: np.ndarray  # for each triple, its transition
+    begins: np.ndarray  # for each pair, its first triple
+    widths: np.ndarray  # for each pair, the number of its triples
+
+    def part(self, begin: int, end: int) -> Step:
+        """The same for the pairs from `begin` to `end`."""
+        own = slice(begin - self.pairs.start, end - self.pairs.start)
+        begins, widths = self.begins[own], self.widths[own]
+        inside = slice(int(begins[0]), int(begins[-1] + widths[-1]))
+        return Step(slice(begin, end), self.before[inside], self.scores[inside], begins - inside.start, widths)
+
+
+@dataclass(frozen=True)
+class Trellis:
+    """Nodes, pairs and the scores of a pack of sentences. Every row has at least one node; a score may be -inf."""
+
+    pack: Pack
+    model: Scores
+    tags: np.ndarray  # (nodes,) by row
+    widths: np.ndarray  # (N,) nodes of each row
+    emissions: np.ndarray  # (nodes,)
+    places: np.ndarray  # (nodes,) what the model knows of each word with that tag
+
+    @property
+    def K(self) -> int:
+        return self.model.K
+
+    @cached_property
+    def nodes(self) -> np.ndarray:
+        """(N,) the first node of each row."""
+        return np.cumsum(self.widths) - self.widths
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """(nodes,)"""
+        return np.repeat(np.arange(len(self.widths)), self.widths)
+
+    @cached_property
+    def pair_widths(self) -> np.ndarray:
+        """(nodes,) how many pairs end in each node: one for each node of the row before, or one after the mark."""
+        before = np.ones(len(self.widths), np.int64)
+        before[self.pack.first :] = self.widths[self.pack.before]
+        return before[self.rows]
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """(nodes,) the first pair that ends in each node."""
+        return np.cumsum(self.pair_widths) - self.pair_widths
+
+    @cached_property
+    def here(self) -> np.ndarray:
+        """(pairs,) the node in which each pair ends."""
+        return np.repeat(np.arange(len(self.tags)), self.pair_widths)
+
+    @cached_property
+    def there(self) -> np.ndarray:
+        """(pairs,) the node in which each pair begins; -1 for the mark before a sentence."""
+        before = np.full(len(self.widths), -1)
+        before[self.pack.first :] = self.nodes[self.pack.before]
+        return before[self.rows][self.here] + ranges(self.pair_widths)
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """(pairs,) u · (K + 1) + v"""
+        return np.append(self.tags, self.K)[self.there] * (self.K + 1) + self.tags[self.here]
+
+    @cached_property
+    def arrivals(self) -> np.ndarray:
+        """(pairs,) the emission of the node in which each pair ends."""
+        return self.model.arrivals(self.keys, self.emissions[self.here], self.places[self.here])
+
+    @cached_property
+    def pair_bounds(self) -> np.ndarray:
+        """(N + 1,) the first pair of each row."""
+        return np.append(self.pairs, len(self.here))[np.append(self.nodes, len(self.tags))]
+
+    @cached_property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs that end sentences, and how many each sentence has, by rank."""
+        last = self.pack.last
+        widths = self.pair_bounds[last + 1] - self.pair_bounds[last]
+        return stretches(self.pair_bounds[last], widths), widths
+
+    @cached_property
+    def ending(self) -> np.ndarray:
+        """For each pair that ends a sentence, transitions[u, v, K]."""
+        pairs = self.ends[0]
+        return self.onward(pairs, np.full(len(pairs), self.K))
+
+    @cached_property
+    def starting(self) -> np.ndarray:
+        """For the pairs of the first tokens, transitions[K, K, v] and the emission."""
+        nodes = slice(0, int(self.pair_bounds[self.pack.first]))  # one pair for each node
+        mark = np.full(nodes.stop, self.K * (self.K + 1) + self.K)
+        return self.model.onward(mark, self.tags[nodes], np.full(nodes.stop, -1)) + self.arrivals[nodes]
+
+    def onward(self, pairs: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """transitions[u, v, w] for these pairs (u, v) and tags w."""
+        return self.model.onward(self.keys[pairs], w, self.places[self.here[pairs]])
+
+    def triples(self, pairs: slice) -> Step:
+        """(u, v, w) for each pair (v, w) of the slice, which begins after the first tokens."""
+        there = self.there[pairs]
+        widths = self.pair_widths[there]
+        before = stretches(self.pairs[there], widths)
+        scores = self.onward(before, np.repeat(self.tags[self.here[pairs]], widths))
+        return Step(pairs, before, scores, np.cumsum(widths) - widths, widths)
+
+    def steps(self, backwards: bool = False) -> Iterator[Step]:
+        """One for each step of the pack after the first; laid out many at a time, which is faster."""
+        bounds = self.pair_bounds[np.append(self.pack.starts, len(self.widths))[1:]].tolist()  # of the steps
+        for block in reversed(self.blocks) if backwards else self.blocks:
+            first, last = bounds[block[0]], bounds[block[-1] + 1]
+            whole = self.only_block if len(self.blocks) == 1 else self.triples(slice(first, last))
+            for t in reversed(block) if backwards else block:
+                yield whole.part(bounds[t], bounds[t + 1])
+
+    @cached_property
+    def only_block(self) -> Step:
+        """All triples, where they are few enough to be kept for the way back."""
+        return self.triples(slice(int(self.pair_bounds[self.pack.first]), len(self.here)))
+
+    @cached_property
+    def blocks(self) -> list[list[int]]:
+        """The steps after the first, in groups of about BLOCK_TRIPLES triples."""
+        starts = self.pair_bounds[self.pack.starts[1:]]
+        leading = np.cumsum(self.pair_widths[self.there[starts[0] :]]) if len(starts) else np.empty(0, np.int64)
+        group = np.append(0, leading)[starts - starts[:1]] // BLOCK_TRIPLES  # of the triples before each step
+        return [
+            block.tolist()
+            for block in np.split(np.arange(len(starts)), np.flatnonzero(np.diff(group)) + 1)
+            if len(block)
+        ]

@@ -1,0 +1,101 @@
+"""`tagger explain`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+
+from tagger.cli.console import say
+from tagger.cli.hints import Hint, untagged
+from tagger.cli.options import encoding_option, examples, input_format_option, model_option, output_option, quiet_option
+from tagger.cli.paths import TEXT, FileCommand
+from tagger.corpus import format_of, read_sentences
+from tagger.escaping import encoded, visible
+from tagger.files.reading import Lines
+from tagger.files.writing import open_output
+from tagger.models.explain import Explanation, explain
+from tagger.models.store import load_model
+from tagger.reports.explanation import explanation_page
+
+
+@click.command(
+    "explain",
+    cls=FileCommand,
+    short_help="Say why each word gets its tag.",
+    epilog=examples(
+        'echo "They can fish ." | tagger explain',
+        "tagger explain doubtful.txt --html > why.html",
+        "tagger explain sentences.txt --json | jq .",
+    ),
+)
+@click.argument("file", type=TEXT, default="-")
+@model_option
+@click.option("--reasons", type=click.IntRange(1), default=5, show_default=True, help="How many to show for a token.")
+@click.option("--json", "as_program", is_flag=True, help="For programs: a sentence per line, all reasons.")
+@click.option("--html", "as_page", is_flag=True, help="As a page for a browser, with all reasons.")
+@input_format_option
+@encoding_option
+@output_option
+@quiet_option
+def command(
+    file: str,
+    model_paths: tuple[str, ...],
+    reasons: int,
+    as_program: bool,
+    as_page: bool,
+    input_format: str | None,
+    encoding: str,
+    output: str,
+    quiet: bool,
+) -> None:
+    """Say why each token of FILE (default: standard input) gets its tag.
+
+    For each token: the tag and its probability, the second most probable tag, and the parts of the score that tipped
+    the balance. They add up to the score of the best path less that of the same path with this one tag replaced. Where
+    all other tags have probability 0, the one that scores highest in this path takes the second place. A neural
+    network's score has no such parts: there each word is hidden in turn, and what that changes is its part.
+    """
+    if as_program and as_page:
+        raise click.UsageError("--json and --html: choose one.")
+    if len(model_paths) > 1:
+        raise click.UsageError("-m: several models have no score whose parts could be named: explain one at a time.")
+    model = load_model(*model_paths)
+    if model.caveat:
+        say(model.caveat, quiet)
+    hint, format = Hint(untagged(model.classes_), quiet=quiet), input_format or format_of(file)
+    lines = hint.opening(Lines(file, encoding), format)
+    sentences = hint.sentences(read_sentences(lines, format, tagged=False, column=model.column_))
+    with open_output(output) as stream:
+        if as_page:
+            explained = explain(model, [sentence for sentence in sentences if len(sentence)])
+            stream.write(encoded(explanation_page(explained)))
+            return
+        for sentence in sentences:
+            tokens = explain(model, [sentence])[0]
+            text = as_line(tokens) if as_program else as_table(tokens, reasons)
+            stream.write(encoded(text))
+            stream.flush()
+
+
+def as_line(tokens: list[Explanation]) -> str:
+    return json.dumps([asdict(token) for token in tokens], ensure_ascii=False) + "\n"
+
+
+def as_table(tokens: list[Explanation], count: int) -> str:
+    """A line for each token, and under it its strongest reasons."""
+    return "".join(told(token, count) for token in tokens) + "\n"
+
+
+def told(token: Explanation, count: int) -> str:
+    head = f"{visible(token.word)}/{visible(token.tag)}  {token.probability:.3f}"
+    if token.runner_up is None:
+        return f"{head}, no other tag is possible\n"
+    lines = [f"{head}, not {visible(token.runner_up)} {token.runner_up_probability:.3f}: {token.difference:+.2f}"]
+    lines += [f"    {reason.value:+8.3f}  {visible(reason.name)}" for reason in token.reasons[:count]]
+    rest = token.reasons[count:]
+    if rest:
+        total = sum(reason.value for reason in rest)
+        lines.append(f"    {total:+8.3f}  {len(rest)} other reason{'s' * (len(rest) > 1)}")
+    return "\n".join(lines) + "\n"

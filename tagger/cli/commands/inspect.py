@@ -1,0 +1,52 @@
+"""`tagger inspect`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from tagger.cli.console import name_of, page_for, write_text
+from tagger.cli.options import MODEL, examples, output_option, quiet_option, report_option
+from tagger.cli.paths import INPUT, FileCommand
+from tagger.escaping import visible
+from tagger.models.store import load_model
+from tagger.models.summary import Section
+from tagger.reports.model import model_page
+from tagger.reports.text import padded, width
+
+
+@click.command(
+    "inspect",
+    cls=FileCommand,
+    short_help="Show what a model has learned.",
+    epilog=examples("tagger inspect", "tagger inspect english.npz | less", "tagger inspect --report model.html"),
+)
+@click.argument("model", type=INPUT, metavar="[MODEL]", envvar="TAGGER_MODEL", default=MODEL)
+@click.option("--json", "as_program", is_flag=True, help="For programs: the same tables, with numbers.")
+@report_option
+@output_option
+@quiet_option
+def command(model: str, as_program: bool, report: str | None, output: str, quiet: bool) -> None:
+    """Show a model to a person: its settings, sizes, tags, and the strongest of what it has learned.
+
+    MODEL defaults to $TAGGER_MODEL, else model.npz. The page of --report has a heat map of the transitions, too.
+    """
+    template = page_for(report, "model.html")
+    loaded = load_model(model)
+    if report:
+        write_text(report, model_page(template, name_of(model), loaded))
+    sections = loaded.story()
+    if as_program:
+        told = {section.title: {"head": section.head, "rows": section.rows} for section in sections}
+        write_text(output, json.dumps(told, ensure_ascii=False, indent=2) + "\n")
+    else:
+        write_text(output, "\n".join(map(shown, sections)))
+
+
+def shown(section: Section) -> str:
+    """A section as text, in columns."""
+    rows = [list(map(visible, row)) for row in [*([section.head] if section.head else []), *section.texts]]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(padded(cell, columns) for cell, columns in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join([f"# {section.title}", *(line.rstrip() for line in lines), ""])

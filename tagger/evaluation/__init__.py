@@ -1,0 +1,1 @@
+"""Gold tags against guessed tags: metrics, significance, breakdowns, samples of errors."""

@@ -1,0 +1,1 @@
+"""Many trainings: cross-validation, search for settings, checks of a corpus."""

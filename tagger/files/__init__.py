@@ -1,0 +1,1 @@
+"""Files in and out: reading, writing, recognising binary input, memory and signals."""

@@ -1,0 +1,1 @@
+"""The contract of all models: base class, model files, ensembles, explanations, checkpoints."""

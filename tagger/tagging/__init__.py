@@ -1,0 +1,1 @@
+"""Tagging text: annotator, fast path, constraints, chunks, worker processes, rendering."""

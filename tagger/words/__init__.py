@@ -1,0 +1,1 @@
+"""Words of a corpus: vocabulary, windows, lexicon, cache, overlap with the training text."""
