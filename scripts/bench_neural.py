@@ -14,9 +14,10 @@ import numpy as np
 import torch
 
 from tagger import load_model, read_corpus
-from tagger.chain import viterbi
-from tagger.chain.forward_backward import Chain
+from tagger.chain.kernels import DenseMax
 from tagger.chain.pack import Pack, batches
+from tagger.chain.scores import Chain
+from tagger.chain.viterbi import viterbi
 from tagger.neural.numpy_network import Network
 from tagger.neural.torch_network import Batch, Module
 from tagger.words.windows import Windows
@@ -53,7 +54,7 @@ def timed(emissions, model, work) -> float:
     for sentences in work:
         pack = Pack.of([len(words) for words in sentences])
         scores = (model.weights_[name] for name in ("start", "transitions", "end"))
-        viterbi.best(Chain(pack, *scores, emissions(sentences, pack)))
+        viterbi(DenseMax(Chain(pack, *scores, emissions(sentences, pack))))
     return time.perf_counter() - begin
 
 

@@ -15,7 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagger import CRFTagger, read_corpus
-from tagger.chain import Chain, forward_backward, viterbi
+from tagger.chain.forward_backward import forward_backward, sum_kernel
+from tagger.chain.kernels import DenseMax
+from tagger.chain.scores import Chain
+from tagger.chain.viterbi import viterbi
 from tagger.crf.lbfgs import minimise
 from tagger.crf.objective import Likelihood
 
@@ -46,7 +49,7 @@ def differences(path: str | os.PathLike[str], iterations: int) -> Differences:
             own = w.astype(side.dtype)
             tables = [table.scores(own, side.parts.columns) for table in side.tables]
             chain = Chain(pack, start, transitions, end, side.emissions(i, own, tables))
-            found.append((forward_backward(chain).marginals, viterbi.best(chain)[0]))
+            found.append((forward_backward(sum_kernel(chain)).states, viterbi(DenseMax(chain))[0]))
         marginals = max(marginals, float(np.abs(found[0][0] - found[1][0]).max()))
         best += int((found[0][1] != found[1][1]).sum())
     of_gradient = float(np.linalg.norm(gradient - true_gradient) / np.linalg.norm(true_gradient))

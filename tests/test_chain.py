@@ -7,9 +7,14 @@ import numpy as np
 import oracle
 import pytest
 
-from tagger.chain import forward_backward, viterbi
-from tagger.chain.forward_backward import Chain, forward_backward, in_log_space, path_scores, scaled, shift_within
+from tagger.chain.forward_backward import forward_backward, sum_kernel
+from tagger.chain.kernels import DenseMax, LogSum
+from tagger.chain.nbest import n_best
 from tagger.chain.pack import Pack, batches
+from tagger.chain.recursion import backward, forward
+from tagger.chain.scaled import SPAN, ScaledSum, scaled_kernel, shift_within
+from tagger.chain.scores import Chain, path_scores
+from tagger.chain.viterbi import viterbi
 
 LENGTHS = [[1], [3, 1, 4], [2, 0, 3, 3, 1, 0], [5], [0, 0]]
 KINDS = ["plain", "forbidden transitions", "forbidden tags", "forbidden ends", "wide"]
@@ -39,6 +44,14 @@ def random_chain(lengths, K, seed, kind="plain", dtype=np.float64):
     return Chain(pack, start.astype(dtype), transitions, end.astype(dtype), emissions)
 
 
+def posterior(chain):
+    return forward_backward(sum_kernel(chain))
+
+
+def best(chain):
+    return viterbi(DenseMax(chain))
+
+
 def by_oracle(chain):
     """For each rank: all paths of the sentence, and the rows of its tokens."""
     for rank, length in enumerate(chain.pack.lengths.tolist()):
@@ -52,13 +65,13 @@ def by_oracle(chain):
 @pytest.mark.parametrize("K", [1, 2, 3])
 def test_all_quantities_equal_enumeration(kind, lengths, K):
     chain = random_chain(lengths, K, seed=K, kind=kind)
-    found = forward_backward(chain)
+    found = posterior(chain)
     expected = np.zeros((K, K))
-    best_tags, best_scores = viterbi.best(chain)
+    best_tags, best_scores = best(chain)
     for rank, rows, every in by_oracle(chain):
         assert found.log_z[rank] == pytest.approx(oracle.log_z(every), abs=1e-9, rel=1e-12)
         if len(rows):
-            np.testing.assert_allclose(found.marginals[rows], oracle.node_marginals(every, K), atol=1e-9)
+            np.testing.assert_allclose(found.states[rows], oracle.node_marginals(every, K), atol=1e-9)
         expected += np.sum(oracle.edge_marginals(every, K), axis=0)
         assert best_scores[rank] == pytest.approx(every[0][0], abs=1e-9, rel=1e-12)
         path = tuple(best_tags[rows].tolist())
@@ -79,7 +92,7 @@ def test_path_scores_equal_enumeration(kind):
 @pytest.mark.parametrize("n", [1, 4, 1000])
 def test_n_best_equals_enumeration(kind, n):
     chain = random_chain([3, 1, 0, 4], 3, seed=9, kind=kind)
-    for found, (_, _, every) in zip(viterbi.n_best(chain, n), by_oracle(chain), strict=True):
+    for found, (_, _, every) in zip(n_best(DenseMax(chain), n), by_oracle(chain), strict=True):
         possible = [(s, p) for s, p in every if s > -np.inf][:n]
         assert [s for s, _ in found] == pytest.approx([s for s, _ in possible], abs=1e-9, rel=1e-12)
         assert len({tuple(path.tolist()) for _, path in found}) == len(possible)
@@ -90,60 +103,60 @@ def test_n_best_equals_enumeration(kind, n):
 def test_no_path_at_all():
     chain = random_chain([2, 1], 2, seed=1)
     chain = replace(chain, transitions=np.full((2, 2), -np.inf))
-    found = forward_backward(chain)
+    found = posterior(chain)
     assert found.log_z[0] == -np.inf and np.isfinite(found.log_z[1])
-    assert viterbi.best(chain)[1][0] == -np.inf
-    assert viterbi.n_best(chain, 3)[0] == []
+    assert best(chain)[1][0] == -np.inf
+    assert n_best(DenseMax(chain), 3)[0] == []
     dead_token = replace(random_chain([2], 2, seed=1), emissions=np.array([[0.0, 0.0], [-np.inf, -np.inf]]))
-    assert forward_backward(dead_token).log_z[0] == -np.inf
-    assert viterbi.best(replace(dead_token, emissions=dead_token.emissions.astype(np.float32)))[1][0] == -np.inf
+    assert posterior(dead_token).log_z[0] == -np.inf
+    assert best(replace(dead_token, emissions=dead_token.emissions.astype(np.float32)))[1][0] == -np.inf
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(np.float32, 2e-5), (np.float64, 1e-11)])
 def test_scaled_equals_log_space(dtype, tolerance):
     chain = random_chain([40, 7, 7, 1, 0, 23], 6, seed=3, dtype=dtype)
     shift = shift_within(chain, 80.0)
-    a, b = scaled(chain, shift, np.dtype(dtype)), in_log_space(chain)
-    assert a.marginals.dtype == dtype
+    a, b = (forward_backward(kernel) for kernel in (ScaledSum(chain, shift, np.dtype(dtype)), LogSum(chain)))
+    assert a.states.dtype == dtype
     np.testing.assert_allclose(a.log_z, b.log_z, rtol=tolerance)
-    np.testing.assert_allclose(a.marginals, b.marginals, atol=tolerance)
+    np.testing.assert_allclose(a.states, b.states, atol=tolerance)
     np.testing.assert_allclose(a.transitions, b.transitions, atol=40 * tolerance)
 
 
 def test_packed_equals_one_by_one():
     lengths = [4, 9, 1, 0, 6]
     together = random_chain(lengths, 4, seed=8)
-    found = forward_backward(together)
+    found = posterior(together)
     for rank, length in enumerate(together.pack.lengths.tolist()):
         rows = together.pack.starts[:length] + rank
         alone = replace(together, pack=Pack.of([length]), emissions=together.emissions[rows])
-        assert forward_backward(alone).log_z[0] == pytest.approx(found.log_z[rank], abs=1e-12)
-        np.testing.assert_array_equal(viterbi.best(alone)[0], viterbi.best(together)[0][rows])
+        assert posterior(alone).log_z[0] == pytest.approx(found.log_z[rank], abs=1e-12)
+        np.testing.assert_array_equal(best(alone)[0], best(together)[0][rows])
 
 
 def test_counting():
     """All scores zero: every path counts one, so log Z = T log K and all tags are equally likely."""
     lengths = [7, 3, 1, 0]
-    found = forward_backward(Chain(Pack.of(lengths), np.zeros(4), np.zeros((4, 4)), np.zeros(4), np.zeros((11, 4))))
+    found = posterior(Chain(Pack.of(lengths), np.zeros(4), np.zeros((4, 4)), np.zeros(4), np.zeros((11, 4))))
     np.testing.assert_allclose(found.log_z, [T * log(4) for T in lengths], atol=1e-12)
-    np.testing.assert_allclose(found.marginals, 0.25)
+    np.testing.assert_allclose(found.states, 0.25)
 
 
 def test_without_transitions_each_token_is_a_softmax():
     chain = replace(random_chain([5, 2], 3, seed=2), start=np.zeros(3), end=np.zeros(3), transitions=np.zeros((3, 3)))
     softmax = np.exp(chain.emissions) / np.exp(chain.emissions).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(forward_backward(chain).marginals, softmax, rtol=1e-12)
+    np.testing.assert_allclose(posterior(chain).states, softmax, rtol=1e-12)
 
 
 def test_a_long_sentence_with_large_scores():
     """10,000 tokens, scores times 100: scaled probabilities would underflow, so the chain must notice."""
     chain = random_chain([10_000], 3, seed=4, kind="wide", dtype=np.float32)
-    assert all(shift_within(chain, span) is None for span in forward_backward.SPAN.values())
-    tags, score = viterbi.best(chain)
-    exact, exact_score = viterbi.best(replace(chain, emissions=chain.emissions.astype(np.float64)))
+    assert all(shift_within(chain, span) is None for span in SPAN.values())
+    tags, score = best(chain)
+    exact, exact_score = best(replace(chain, emissions=chain.emissions.astype(np.float64)))
     np.testing.assert_array_equal(tags, exact)
     assert score[0] == pytest.approx(exact_score[0], rel=1e-12)
-    z = forward_backward(chain).log_z[0]
+    z = posterior(chain).log_z[0]
     assert score[0] <= z <= score[0] + 10_000 * log(3)
 
 
@@ -151,7 +164,7 @@ def test_long_sentences_in_float32_keep_their_tags():
     """Running sums in float32 would decide otherwise on the last tokens."""
     chain = random_chain([30_000], 5, seed=6, dtype=np.float32)
     exact = replace(chain, emissions=chain.emissions.astype(np.float64))
-    np.testing.assert_array_equal(viterbi.best(chain)[0], viterbi.best(exact)[0])
+    np.testing.assert_array_equal(best(chain)[0], best(exact)[0])
 
 
 def test_forbidden_transitions_are_never_done_in_scaled_space():
@@ -187,17 +200,17 @@ def unrolled(V, m, log_psi):
 def test_published_best_path_probability_and_forward_row():
     V, m, log_psi = published_example()
     chain = unrolled(V, m, log_psi)
-    tags, _ = viterbi.best(chain)
+    tags, _ = best(chain)
     assert (tags % V).tolist() == [1, 4, 2, 4, 3, 0, 3, 0, 3, 1]
     seq = np.random.choice(V, m)
-    p = np.exp(path_scores(chain, seq + V * np.arange(m)) - forward_backward(chain).log_z)
+    p = np.exp(path_scores(chain, seq + V * np.arange(m)) - posterior(chain).log_z)
     assert p[0] == pytest.approx(2.69869828108e-08, rel=1e-10)
     # The forward score of the last tag k is log Z of the chain that must end there.
     last = []
     for k in range(V):
         end = np.full(V * m, -np.inf)
         end[(m - 1) * V + k] = 0.0
-        last.append(np.exp(forward_backward(replace(chain, end=end)).log_z[0]))
+        last.append(np.exp(posterior(replace(chain, end=end)).log_z[0]))
     assert last == pytest.approx([2.66620185e8, 4.91942550e8, 4.48597546e8, 3.42214705e8, 4.10510463e8], rel=1e-8)
 
 
@@ -206,8 +219,8 @@ def test_published_gradient():
     V, m = 5, 7
     seq, x = np.random.choice(V, m), np.random.random(m)
     W, P, S = np.random.random(V), np.random.random([V, V]), np.random.random(V)
-    posterior = forward_backward(Chain(Pack.of([m]), S, P, np.zeros(V), np.outer(x, W)))
-    residual = np.eye(V)[seq] - posterior.marginals  # observed minus expected
+    expected = posterior(Chain(Pack.of([m]), S, P, np.zeros(V), np.outer(x, W)))
+    residual = np.eye(V)[seq] - expected.states  # observed minus expected
     seen = np.zeros((V, V))
     np.add.at(seen, (seq[:-1], seq[1:]), 1)
     close = {"abs": 5e-9, "rel": 0}
@@ -216,7 +229,7 @@ def test_published_gradient():
     assert residual @ W == pytest.approx(dx, **close)
     assert residual[0] == pytest.approx([-0.17736447, -0.21489701, -0.20747999, -0.19735031, 0.79709179], **close)
     dP = [-0.34655117, -0.27314013, -0.16800195, -0.28352514, 0.73359469]
-    assert (seen - posterior.transitions)[0] == pytest.approx(dP, **close)
+    assert (seen - expected.transitions)[0] == pytest.approx(dP, **close)
 
 
 @pytest.mark.parametrize("spread", [20, 60, 79, 81, 120, 640, 660])
@@ -227,9 +240,9 @@ def test_the_bounds_of_scaled_arithmetic_are_safe(spread):
         chain = random_chain([6, 3], 3, seed=int(random.integers(1 << 30)), dtype=np.float32)
         emissions = np.where(random.random(chain.emissions.shape) < 0.5, -spread * 0.9, 0.0).astype(np.float32)
         chain = replace(chain, emissions=emissions)
-        fast, exact = forward_backward(chain), in_log_space(chain)
+        fast, exact = posterior(chain), forward_backward(LogSum(chain))
         np.testing.assert_allclose(fast.log_z, exact.log_z, rtol=1e-5)
-        np.testing.assert_allclose(fast.marginals, exact.marginals, atol=1e-5)
+        np.testing.assert_allclose(fast.states, exact.states, atol=1e-5)
         np.testing.assert_allclose(fast.transitions, exact.transitions, atol=1e-4)
 
 
@@ -239,4 +252,16 @@ def test_edge_marginals_of_each_step_equal_enumeration(kind):
     for seed in range(5):
         chain = random_chain([2], 3, seed=seed, kind=kind)
         ((_, _, every),) = by_oracle(chain)
-        np.testing.assert_allclose(forward_backward(chain).transitions, oracle.edge_marginals(every, 3)[0], atol=1e-9)
+        np.testing.assert_allclose(posterior(chain).transitions, oracle.edge_marginals(every, 3)[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [scaled_kernel, LogSum], ids=["scaled", "log space"])
+def test_the_arcs_of_every_step_equal_enumeration(kernel):
+    """p(previous tag, tag) of each token, and their sum, as the kernels of the sum compute them."""
+    chain = random_chain([4, 2, 1], 3, seed=7)
+    arcs = np.zeros((3, 3))
+    one = kernel(chain)
+    alpha = forward(one)
+    backward(one, alpha, one.log_z(alpha), lambda step, P: arcs.__iadd__(P.sum(axis=0)))
+    expected = sum(np.sum(oracle.edge_marginals(every, 3), axis=0) for _, _, every in by_oracle(chain))
+    np.testing.assert_allclose(arcs, expected, atol=1e-9)

@@ -10,8 +10,8 @@ import pytest
 
 from tagger import TaggerError, load_model, save_model
 from tagger.arrays.string_spans import ByteStrings
-from tagger.chain.forward_backward import path_scores
 from tagger.chain.pack import Pack
+from tagger.chain.scores import path_scores
 from tagger.errors import ModelError
 from tagger.models.explain import explain
 from tagger.neural import BiLSTMTagger

@@ -13,14 +13,15 @@ padding comes off and is put on again, as 0, or as -1 where a tag's number is ex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tagger.chain import viterbi
-from tagger.chain.forward_backward import Chain, forward_backward, path_scores
+from tagger.chain import forward_backward, nbest, viterbi
+from tagger.chain.kernels import DenseMax
 from tagger.chain.pack import Pack
+from tagger.chain.scores import Chain, path_scores
 
 NO_TAG = -1  # behind the end of a sentence
 Array = np.ndarray
@@ -51,7 +52,7 @@ def log_norm(
 ) -> np.ndarray:
     """(B,) log Z, the log of the sum of exp(score) over all paths; 0 for a sentence without tokens."""
     batch = Batch(emissions, transitions, lengths, start, end)
-    return batch.answer(forward_backward(batch.chain).log_z[batch.pack.rank_of])
+    return batch.answer(forward_backward.log_norm(forward_backward.sum_kernel(batch.chain))[batch.pack.rank_of])
 
 
 def log_likelihood(
@@ -70,8 +71,8 @@ def log_likelihood_gradient(
     """
     batch = Batch(emissions, transitions, lengths, start, end)
     pack, path = batch.chain.pack, batch.rows_of(tags)
-    found = forward_backward(batch.chain)
-    rows = -found.marginals.astype(np.float64)  # (N, K)
+    found = batch.posterior()
+    rows = -found.states.astype(np.float64)  # (N, K)
     rows[np.arange(len(path)), path] += 1.0
     steps = -found.transitions
     first = pack.first
@@ -86,7 +87,7 @@ def marginals(
 ) -> np.ndarray:
     """(B, T, K) the probability of each tag at each token."""
     batch = Batch(emissions, transitions, lengths, start, end)
-    return batch.padded(forward_backward(batch.chain).marginals, 0.0)
+    return batch.padded(batch.posterior().states, 0.0)
 
 
 def decode(
@@ -94,7 +95,7 @@ def decode(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The tags of the best path (B, T), and its score (B,), -inf where no path is allowed."""
     batch = Batch(emissions, transitions, lengths, start, end)
-    tags, scores = viterbi.best(batch.chain)
+    tags, scores = viterbi.viterbi(DenseMax(batch.chain))
     return batch.padded(tags, NO_TAG), batch.answer(scores[batch.pack.rank_of])
 
 
@@ -103,7 +104,8 @@ def n_best(
 ) -> list[Any]:
     """For each sentence up to n paths as (score, tags), best first; of one sentence alone, its paths."""
     batch = Batch(emissions, transitions, lengths, start, end)
-    found = viterbi.n_best(batch.chain, n)
+    exact = replace(batch.chain, emissions=batch.chain.emissions.astype(np.float64))
+    found = nbest.n_best(DenseMax(exact), n)
     return batch.answer([found[rank] for rank in batch.pack.rank_of.tolist()])
 
 
@@ -143,6 +145,9 @@ class Batch:
             checked("end", end, K).astype(dtype),
             rows.astype(dtype),
         )
+
+    def posterior(self) -> forward_backward.Posterior:
+        return forward_backward.forward_backward(forward_backward.sum_kernel(self.chain))
 
     def rows_of(self, tags: np.ndarray) -> np.ndarray:
         """(N,) the tags of the tokens that count."""

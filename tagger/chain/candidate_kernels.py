@@ -1,195 +1,155 @@
-"""Answers from a second-order chain: the best path, the n best, log Z, marginals and expected counts.
-
-With delta over pairs (v, w) of candidates of neighbouring tokens, and maximum over u,
+"""Kernels of second order over candidate tags: states are pairs (v, w), the arcs into a pair are triples (u, v, w).
 
     delta[t, v, w] = max_u (delta[t-1, u, v] + transitions[u, v, w]) + emissions[t, w]
 
-and alpha the same with log Σ exp for max. As in `viterbi` no back-pointers are kept: the way back decides again, once
-for each token.
+and alpha alike with log Σ exp in the place of max: `group_max` and `group_log_sum` are the two reductions.
 """
 
 from __future__ import annotations
 
-import heapq
-from dataclasses import dataclass
-from itertools import count
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from tagger.chain.candidates import Step, Trellis
+from tagger.chain.kernels import finite
 
-Path: TypeAlias = "tuple[int, Any] | None"  # a node and the path after it; unfinished paths share their ends
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """What forward and backward know together. Sentences by rank."""
-
-    log_z: np.ndarray  # (B,)
-    nodes: np.ndarray  # (nodes,) the probability of each
-    pairs: np.ndarray  # (pairs,) alike
-    ends: np.ndarray  # (pairs that end sentences,) alike
+Reduction = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # of groups: values, first of each, widths
 
 
-def forward(trellis: Trellis, reduce: Any) -> np.ndarray:
-    """(pairs,) the best score (or the sum) of all paths to each pair; `reduce` does it for groups of triples."""
-    delta = np.empty(len(trellis.here))
-    delta[: len(trellis.starting)] = trellis.starting
-    for step in trellis.steps():
-        delta[step.pairs] = reduce(delta[step.before] + step.scores, step)
-        delta[step.pairs] += trellis.arrivals[step.pairs]
-    return delta
+def group_max(values: np.ndarray, begins: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """Take the maximum of each group."""
+    return np.asarray(np.maximum.reduceat(values, begins))
 
 
-def highest(values: np.ndarray, step: Step) -> np.ndarray:
-    """The maximum of the triples of each pair."""
-    return np.maximum.reduceat(values, step.begins)
-
-
-def log_sum(values: np.ndarray, step: Step) -> np.ndarray:
-    """log Σ exp of the triples of each pair."""
-    return log_sums(values, step.begins, step.widths)
-
-
-def log_sums(values: np.ndarray, begins: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """log Σ exp of groups side by side, none of them empty; of nothing but -inf it is -inf."""
+def group_log_sum(values: np.ndarray, begins: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """Compute log Σ exp of each group, none of them empty; nothing but -inf gives -inf."""
     top = np.maximum.reduceat(values, begins)
     top[np.isneginf(top)] = 0.0
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.add.reduceat(np.exp(values - np.repeat(top, widths)), begins)) + top)
 
 
-def best(trellis: Trellis) -> tuple[np.ndarray, np.ndarray]:
-    """The best tag of each row (N,), and the score of each sentence's path (B,); -inf where there is no path."""
-    delta = forward(trellis, highest)
-    pack = trellis.pack
-    scores = np.zeros(len(pack.order))
-    chosen = np.zeros(len(trellis.widths), np.int64)  # the pair of each row on the best path
-    pairs, widths = trellis.ends
-    if len(widths):
-        values = delta[pairs] + trellis.ending
-        at = argmax(values, np.cumsum(widths) - widths, widths)
-        chosen[pack.last] = pairs[at]
-        scores[: len(at)] = values[at]
-    for step, (before, here) in zip(trellis.steps(backwards=True), reversed(list(pack.steps())), strict=True):
-        chosen[before] = best_before(step, delta, chosen[here] - step.pairs.start)
-    return trellis.tags[trellis.here[chosen]], scores
-
-
-def best_before(step: Step, delta: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """For some pairs (v, w) of the step, the pair (u, v) with the best delta[u, v] + transitions[u, v, w]."""
-    widths = step.widths[pairs][:, None]
-    triples = step.begins[pairs][:, None] + np.minimum(np.arange(widths.max(initial=1)), widths - 1)
-    before = step.before[triples]
-    values = delta[before] + step.scores[triples]
-    return np.asarray(before[np.arange(len(pairs)), values.argmax(axis=1)])
-
-
-def argmax(values: np.ndarray, begins: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """The place of the first maximum of each group."""
+def group_argmax(values: np.ndarray, begins: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """Find the place of the first maximum of each group."""
     hits = np.flatnonzero(values == np.repeat(np.maximum.reduceat(values, begins), widths))
     return hits[np.searchsorted(hits, begins)]
 
 
-def n_best(trellis: Trellis, n: int) -> list[list[tuple[float, np.ndarray]]]:
-    """For each sentence by rank, up to n paths as (score, tags (T,)), best first, each path once."""
-    delta = forward(trellis, highest)
-    pairs, widths = trellis.ends
-    stops = np.cumsum(widths)
-    found = [
-        search(trellis, delta, pairs[stop - width : stop], trellis.ending[stop - width : stop], n)
-        for stop, width in zip(stops.tolist(), widths.tolist(), strict=True)
-    ]
-    empty = [[(0.0, np.empty(0, np.int64))][:n]] * (len(trellis.pack.order) - len(found))
-    return found + empty
+class Candidates:
+    """Forward steps over the pairs of a trellis, with the maximum or the sum."""
+
+    def __init__(self, trellis: Trellis, reduce: Reduction) -> None:
+        self.trellis, self.pack, self.reduce = trellis, trellis.pack, reduce
+
+    def begin(self) -> np.ndarray:
+        scores = np.empty(len(self.trellis.here))
+        scores[: len(self.trellis.starting)] = self.trellis.starting
+        return scores
+
+    def steps(self, backwards: bool = False) -> Iterator[Step]:
+        return self.trellis.steps(backwards)
+
+    def into(self, scores: np.ndarray, step: Step) -> None:
+        scores[step.pairs] = self.reduce(scores[step.before] + step.scores, step.begins, step.widths)
+        scores[step.pairs] += self.trellis.arrivals[step.pairs]
+
+    def end_groups(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the pairs that end sentences, the first of each sentence among them, and how many each has."""
+        pairs, widths = self.trellis.ends
+        return pairs, np.cumsum(widths) - widths, widths
 
 
-def search(
-    trellis: Trellis, delta: np.ndarray, ends: np.ndarray, ending: np.ndarray, n: int
-) -> list[tuple[float, np.ndarray]]:
-    """The n best paths of one sentence, which ends in one of the pairs `ends`: tree-trellis search as in `viterbi`."""
-    found: list[tuple[float, np.ndarray]] = []
-    heap: list[tuple[float, int, int, Path, float]] = []  # (loss, pair, tie, nodes after it, their score)
-    tie = count()
+class CandidateMax(Candidates):
+    """Best paths over candidate tags."""
 
-    def push(pairs: np.ndarray, scores: np.ndarray, path: Path, loss: float) -> None:
-        """Put each of the pairs in front of the path; `scores` is what follows delta. Earlier pairs come first."""
-        bounds = delta[pairs] + scores
-        top = bounds.max()
-        for i in np.flatnonzero(bounds > -np.inf).tolist():
-            heapq.heappush(heap, (loss + float(top - bounds[i]), int(pairs[i]), next(tie), path, float(scores[i])))
+    def __init__(self, trellis: Trellis) -> None:
+        super().__init__(trellis, group_max)
 
-    push(ends, ending, None, 0.0)
-    while heap and len(found) < n:
-        loss, pair, _, path, score = heapq.heappop(heap)
-        node = int(trellis.here[pair])
-        before = int(trellis.there[pair])
-        path = (node, path)
-        if before < 0:
-            best = found[0][0] if found else float(delta[pair]) + score
-            found.append((best - loss, trellis.tags[unlinked(path)]))
-        else:
-            first = int(trellis.pairs[before])
-            pairs = np.arange(first, first + int(trellis.pair_widths[before]))
-            steps = trellis.onward(pairs, np.full(len(pairs), trellis.tags[node]))
-            push(pairs, steps + (trellis.arrivals[pair] + score), path, loss)
-    return found
+    def best_last(self, delta: np.ndarray) -> np.ndarray:
+        pairs, begins, widths = self.end_groups()
+        return pairs[group_argmax(delta[pairs] + self.trellis.ending, begins, widths)] if len(widths) else pairs
 
+    def best_before(self, delta: np.ndarray, step: Step, states: np.ndarray) -> np.ndarray:
+        """Choose for each pair (v, w) the pair (u, v) with the best delta[u, v] + transitions[u, v, w]."""
+        pairs = states - step.pairs.start
+        widths = step.widths[pairs][:, None]
+        triples = step.begins[pairs][:, None] + np.minimum(np.arange(widths.max(initial=1)), widths - 1)
+        before = step.before[triples]
+        values = delta[before] + step.scores[triples]
+        return np.asarray(before[np.arange(len(pairs)), values.argmax(axis=1)])
 
-def unlinked(path: Path) -> list[int]:
-    nodes = []
-    while path is not None:
-        node, path = path
-        nodes.append(node)
-    return nodes
+    def last_states(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
+        pairs, begins, widths = self.end_groups()
+        own = slice(int(begins[rank]), int(begins[rank] + widths[rank]))
+        return pairs[own], self.trellis.ending[own]
 
+    def states_before(self, state: int, score: float) -> tuple[np.ndarray, np.ndarray]:
+        trellis = self.trellis
+        node, before = int(trellis.here[state]), int(trellis.there[state])
+        first = int(trellis.pairs[before])
+        pairs = np.arange(first, first + int(trellis.pair_widths[before]))
+        arcs = trellis.onward(pairs, np.full(len(pairs), trellis.tags[node]))
+        return pairs, arcs + (trellis.arrivals[state] + score)
 
-def log_z(trellis: Trellis) -> np.ndarray:
-    """(B,) log Σ_y exp s(y)."""
-    return sum_ends(trellis, forward(trellis, log_sum))
+    def tags(self, states: np.ndarray) -> np.ndarray:
+        return self.trellis.tags[self.trellis.here[states]]
+
+    def path_scores(self, delta: np.ndarray, states: np.ndarray) -> np.ndarray:
+        last = states[self.pack.last]
+        scores = np.zeros(len(self.pack.order))
+        scores[: len(last)] = delta[last] + self.trellis.onward(last, np.full(len(last), self.trellis.K))
+        return scores
 
 
-def sum_ends(trellis: Trellis, alpha: np.ndarray) -> np.ndarray:
-    pairs, widths = trellis.ends
-    z = np.zeros(len(trellis.pack.order))
-    if len(widths):
-        z[: len(widths)] = log_sums(alpha[pairs] + trellis.ending, np.cumsum(widths) - widths, widths)
-    return z
+class CandidateSum(Candidates):
+    """Posteriors over candidate tags, in logarithms.
 
-
-def forward_backward(trellis: Trellis, see: Any = None) -> Posterior:
-    """The probabilities of nodes and pairs; those of triples are shown to `see(step, probabilities)`, step by step.
-
-        beta[t-1, u, v] = log Σ_w exp (transitions[u, v, w] + emissions[t, w] + beta[t, v, w])
-
-    A sentence that allows no path has log Z = -inf and probabilities 0.
+    beta[t-1, u, v] = log Σ_w exp (transitions[u, v, w] + emissions[t, w] + beta[t, v, w])
     """
-    alpha = forward(trellis, log_sum)
-    z = sum_ends(trellis, alpha)
-    safe = np.where(np.isfinite(z), z, np.inf)  # exp(-inf - inf) = 0
-    rank = trellis.pack.ranks[trellis.rows][trellis.here]  # (pairs,)
-    ends, _ = trellis.ends
-    beta = np.full(len(alpha), -np.inf)
-    beta[ends] = trellis.ending
-    for step in trellis.steps(backwards=True):
-        onward = np.repeat(trellis.arrivals[step.pairs] + beta[step.pairs], step.widths) + step.scores
-        beta_before(beta, step, onward)
-        if see is not None:
-            see(step, np.exp(alpha[step.before] + onward - safe[rank[step.before]]))
-    P = np.exp(alpha + beta - safe[rank])
-    nodes = np.add.reduceat(P, trellis.pairs) if len(P) else P
-    return Posterior(z, nodes, P, P[ends])
 
+    def __init__(self, trellis: Trellis) -> None:
+        super().__init__(trellis, group_log_sum)
 
-def beta_before(beta: np.ndarray, step: Step, onward: np.ndarray) -> None:
-    """log Σ exp of `onward` for each pair that the triples come from."""
-    first = int(step.before.min())
-    place = step.before - first
-    top = np.full(int(place.max()) + 1, -np.inf)
-    np.maximum.at(top, place, onward)
-    safe = np.where(np.isneginf(top), 0.0, top)
-    sums = np.bincount(place, weights=np.exp(onward - safe[place]), minlength=len(top))
-    there = np.bincount(place, minlength=len(top)) > 0
-    with np.errstate(divide="ignore"):
-        beta[first : first + len(top)][there] = (np.log(sums) + safe)[there]
+    def log_z(self, alpha: np.ndarray) -> np.ndarray:
+        pairs, begins, widths = self.end_groups()
+        z = np.zeros(len(self.pack.order))
+        if len(widths):
+            z[: len(widths)] = group_log_sum(alpha[pairs] + self.trellis.ending, begins, widths)
+        return z
+
+    def end(self, alpha: np.ndarray) -> np.ndarray:
+        beta = np.full(len(alpha), -np.inf)
+        beta[self.trellis.ends[0]] = self.trellis.ending
+        return beta
+
+    def back(self, beta: np.ndarray, step: Step) -> np.ndarray:
+        """Fill in beta before the step; return what its logarithm sums up, for each triple."""
+        here = self.trellis.arrivals[step.pairs] + beta[step.pairs]
+        onward = np.repeat(here, step.widths) + step.scores
+        # The triples that leave one pair are not side by side: sum them by index, relative to each pair's maximum.
+        first = int(step.before.min())
+        place = step.before - first
+        top = np.full(int(place.max()) + 1, -np.inf)
+        np.maximum.at(top, place, onward)
+        safe = np.where(np.isneginf(top), 0.0, top)
+        sums = np.bincount(place, weights=np.exp(onward - safe[place]), minlength=len(top))
+        left = np.bincount(place, minlength=len(top)) > 0
+        with np.errstate(divide="ignore"):
+            beta[first : first + len(top)][left] = (np.log(sums) + safe)[left]
+        return onward
+
+    def arc_probabilities(self, alpha: np.ndarray, arcs: np.ndarray, step: Step, log_z: np.ndarray) -> np.ndarray:
+        return np.asarray(np.exp(alpha[step.before] + arcs - finite(log_z)[self.ranks(step.before)]))
+
+    def probabilities(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
+        return np.asarray(np.exp(alpha + beta - finite(log_z)[self.ranks(slice(None))]))
+
+    def expected_transitions(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
+        """Return nothing (0, 0): the expected triples are too many to keep; see `arc_probabilities`."""
+        return np.zeros((0, 0))
+
+    def ranks(self, pairs: np.ndarray | slice) -> np.ndarray:
+        """Return the rank of the sentence that each of these pairs belongs to."""
+        trellis = self.trellis
+        return self.pack.ranks[trellis.rows[trellis.here[pairs]]]

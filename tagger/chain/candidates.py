@@ -1,13 +1,13 @@
-"""The layout of a second-order chain: a tag depends on the two before it, and every token has a few candidate tags.
+"""The layout of a second-order chain over candidate tags.
 
 The score of a tag path y of a sentence with T tokens, with the mark K before the sentence and after it, is
 
     s(y) = Σ_t emissions[t, y_t] + Σ_t transitions[y_{t-2}, y_{t-1}, y_t] + transitions[y_{T-1}, y_T, K]
 
-A *node* is a token with one of its candidates, a *pair* two neighbouring nodes, a *triple* three. The state of the
-recursions is a pair, and a step goes over triples. Tokens have different numbers of candidates, so all of these are
-ragged: they lie in long flat arrays, the triples that lead to a pair side by side, and one `reduceat` takes the maximum
-(or the sum) of every group at once, for a whole step of a pack. Everything is in log space and float64.
+A *node* is a token with one of its candidates, a *pair* two neighbouring nodes, a *triple* three. The states of the
+recursions are pairs, and the arcs of a step are triples. Tokens have different numbers of candidates, so all of these
+are ragged: they lie in long flat arrays, the triples that lead to a pair side by side, and one `reduceat` takes the
+maximum (or the sum) of every group at once, for a whole step of a pack. All scores are logarithms in float64.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.ragged import ranges, stretches
 from tagger.chain.pack import Pack
 
-BLOCK_TRIPLES = 1 << 20  # so many are laid out at a time, however many candidates there are
+BLOCK_TRIPLES = 1 << 20  # triples laid out at a time
 
 
 class Scores(Protocol):
-    """What a step costs. Pairs are u · (K + 1) + v, `places` what is known of the words of v: opaque numbers."""
+    """A model of second order. Pairs are u · (K + 1) + v; `places` the model's own numbers of words with tags v."""
 
     @property
     def K(self) -> int: ...
 
     def places(self, words: np.ndarray, tags: np.ndarray) -> np.ndarray:
-        """For words, as the model numbers them, and the tags v."""
+        """Return the places of words, as the model numbers them, with tags v."""
 
     def arrivals(self, pairs: np.ndarray, emissions: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """The emissions[t, v], where they depend on u too."""
+        """Return emissions[t, v] where they depend on u too."""
 
     def onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """transitions[u, v, w]"""
+        """Return transitions[u, v, w]."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """Consecutive pairs with a token before them, and the triples that lead to each, side by side."""
+    """Consecutive pairs that have a token before them, and the triples that lead to each, side by side."""
 
     pairs: slice
     before: np.ndarray  # for each triple, the pair it comes from
@@ -52,7 +52,7 @@ class Step:
     widths: np.ndarray  # for each pair, the number of its triples
 
     def part(self, begin: int, end: int) -> Step:
-        """The same for the pairs from `begin` to `end`."""
+        """Cut out the pairs from `begin` to `end`."""
         own = slice(begin - self.pairs.start, end - self.pairs.start)
         begins, widths = self.begins[own], self.widths[own]
         inside = slice(int(begins[0]), int(begins[-1] + widths[-1]))
@@ -61,14 +61,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Trellis:
-    """Nodes, pairs and the scores of a pack of sentences. Every row has at least one node; a score may be -inf."""
+    """Nodes, pairs and scores of a pack of sentences. Every row has at least one node; a score may be -inf."""
 
     pack: Pack
     model: Scores
     tags: np.ndarray  # (nodes,) by row
     widths: np.ndarray  # (N,) nodes of each row
     emissions: np.ndarray  # (nodes,)
-    places: np.ndarray  # (nodes,) what the model knows of each word with that tag
+    places: np.ndarray  # (nodes,) the model's number for the word with that tag
 
     @property
     def K(self) -> int:
@@ -76,79 +76,79 @@ class Trellis:
 
     @cached_property
     def nodes(self) -> np.ndarray:
-        """(N,) the first node of each row."""
+        """First node of each row, (N,)."""
         return np.cumsum(self.widths) - self.widths
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """(nodes,)"""
+        """Row of each node, (nodes,)."""
         return np.repeat(np.arange(len(self.widths)), self.widths)
 
     @cached_property
     def pair_widths(self) -> np.ndarray:
-        """(nodes,) how many pairs end in each node: one for each node of the row before, or one after the mark."""
+        """Number of pairs that end in each node, (nodes,): one per node of the row before, or one after the mark."""
         before = np.ones(len(self.widths), np.int64)
         before[self.pack.first :] = self.widths[self.pack.before]
         return before[self.rows]
 
     @cached_property
     def pairs(self) -> np.ndarray:
-        """(nodes,) the first pair that ends in each node."""
+        """First pair that ends in each node, (nodes,)."""
         return np.cumsum(self.pair_widths) - self.pair_widths
 
     @cached_property
     def here(self) -> np.ndarray:
-        """(pairs,) the node in which each pair ends."""
+        """Node in which each pair ends, (pairs,)."""
         return np.repeat(np.arange(len(self.tags)), self.pair_widths)
 
     @cached_property
     def there(self) -> np.ndarray:
-        """(pairs,) the node in which each pair begins; -1 for the mark before a sentence."""
+        """Node in which each pair begins, (pairs,); -1 for the mark before a sentence."""
         before = np.full(len(self.widths), -1)
         before[self.pack.first :] = self.nodes[self.pack.before]
         return before[self.rows][self.here] + ranges(self.pair_widths)
 
     @cached_property
     def keys(self) -> np.ndarray:
-        """(pairs,) u · (K + 1) + v"""
+        """Tags of each pair as u · (K + 1) + v, (pairs,)."""
         return np.append(self.tags, self.K)[self.there] * (self.K + 1) + self.tags[self.here]
 
     @cached_property
     def arrivals(self) -> np.ndarray:
-        """(pairs,) the emission of the node in which each pair ends."""
+        """Emission of the node in which each pair ends, (pairs,)."""
         return self.model.arrivals(self.keys, self.emissions[self.here], self.places[self.here])
 
     @cached_property
     def pair_bounds(self) -> np.ndarray:
-        """(N + 1,) the first pair of each row."""
+        """First pair of each row, (N + 1,)."""
         return np.append(self.pairs, len(self.here))[np.append(self.nodes, len(self.tags))]
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """The pairs that end sentences, and how many each sentence has, by rank."""
+        """Pairs that end sentences, and how many each sentence has, by rank."""
         last = self.pack.last
         widths = self.pair_bounds[last + 1] - self.pair_bounds[last]
         return stretches(self.pair_bounds[last], widths), widths
 
     @cached_property
     def ending(self) -> np.ndarray:
-        """For each pair that ends a sentence, transitions[u, v, K]."""
+        """transitions[u, v, K] for each pair that ends a sentence."""
         pairs = self.ends[0]
         return self.onward(pairs, np.full(len(pairs), self.K))
 
     @cached_property
     def starting(self) -> np.ndarray:
-        """For the pairs of the first tokens, transitions[K, K, v] and the emission."""
+        """transitions[K, K, v] + emission for the pairs of the first tokens."""
         nodes = slice(0, int(self.pair_bounds[self.pack.first]))  # one pair for each node
         mark = np.full(nodes.stop, self.K * (self.K + 1) + self.K)
         return self.model.onward(mark, self.tags[nodes], np.full(nodes.stop, -1)) + self.arrivals[nodes]
 
     def onward(self, pairs: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """transitions[u, v, w] for these pairs (u, v) and tags w."""
+        """Return transitions[u, v, w] for these pairs (u, v) and tags w."""
         return self.model.onward(self.keys[pairs], w, self.places[self.here[pairs]])
 
     def triples(self, pairs: slice) -> Step:
-        """(u, v, w) for each pair (v, w) of the slice, which begins after the first tokens."""
+        """Lay out the triples (u, v, w) of each pair (v, w) of the slice, which begins after the first tokens."""
         there = self.there[pairs]
         widths = self.pair_widths[there]
         before = stretches(self.pairs[there], widths)
@@ -156,7 +156,7 @@ class Trellis:
         return Step(pairs, before, scores, np.cumsum(widths) - widths, widths)
 
     def steps(self, backwards: bool = False) -> Iterator[Step]:
-        """One for each step of the pack after the first; laid out many at a time, which is faster."""
+        """Yield one step per token after the first; laid out many at a time, which is faster."""
         bounds = self.pair_bounds[np.append(self.pack.starts, len(self.widths))[1:]].tolist()  # of the steps
         for block in reversed(self.blocks) if backwards else self.blocks:
             first, last = bounds[block[0]], bounds[block[-1] + 1]
@@ -166,12 +166,12 @@ class Trellis:
 
     @cached_property
     def only_block(self) -> Step:
-        """All triples, where they are few enough to be kept for the way back."""
+        """All triples, kept for the way back where they fit one block."""
         return self.triples(slice(int(self.pair_bounds[self.pack.first]), len(self.here)))
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """The steps after the first, in groups of about BLOCK_TRIPLES triples."""
+        """Steps after the first, in groups of about BLOCK_TRIPLES triples."""
         starts = self.pair_bounds[self.pack.starts[1:]]
         leading = np.cumsum(self.pair_widths[self.there[starts[0] :]]) if len(starts) else np.empty(0, np.int64)
         group = np.append(0, leading)[starts - starts[:1]] // BLOCK_TRIPLES  # of the triples before each step

@@ -1,22 +1,30 @@
-"""What a model makes of some sentences: a `Lattice` that can be asked for the best tags, the n best, probabilities.
+"""`Lattice`: a model's scores for some sentences, which answers for best tags, n best taggings and probabilities.
 
-Everything a user sees is written once, on this interface. `ChainLattice` is the dense first-order form; a model with
-another structure brings another form. Answers come in the order of the sentences as they were given: sentence after
-sentence, token after token.
+Everything a user sees is written once, on this interface, and the four answers are written once too, in
+`PackedLattice`. A form of lattice only names its kernels: `DenseLattice` has all tags at every token and first order,
+`CandidateLattice` a few candidate tags and second order. Answers come in the order of the sentences as they were given,
+token after token.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
-from tagger.chain import viterbi
-from tagger.chain.forward_backward import Chain, forward_backward
+from tagger.arrays.caching import cached_property
+from tagger.chain.candidate_kernels import CandidateMax, CandidateSum
+from tagger.chain.candidates import Scores, Trellis
+from tagger.chain.forward_backward import forward_backward, log_norm, sum_kernel
+from tagger.chain.kernels import DenseMax, MaxKernel, Step, SumKernel
+from tagger.chain.nbest import ScoredPath, n_best
 from tagger.chain.pack import Pack
-from tagger.chain.pruning import Dominance
+from tagger.chain.pruning import PrunedStep
+from tagger.chain.scores import Chain
+from tagger.chain.viterbi import viterbi
 from tagger.sentence import Words
 
 
@@ -24,56 +32,158 @@ class Lattice(Protocol):
     """B sentences with N tokens in all and K tags."""
 
     def best(self) -> tuple[np.ndarray, np.ndarray]:
-        """The tags of the best paths (N,), and their scores (B,), -inf where no path is allowed."""
+        """Find the tags of the best paths (N,) and their scores (B,), -inf where no path is allowed."""
 
-    def n_best(self, n: int) -> list[list[tuple[float, np.ndarray]]]:
-        """For each sentence up to n paths, best first, as (score, tags)."""
+    def n_best(self, n: int) -> list[list[ScoredPath]]:
+        """Find up to n paths per sentence, best first, as (score, tags)."""
 
     def marginals(self) -> np.ndarray:
-        """(N, K) the probability of each tag at each token."""
+        """Compute the probability of each tag at each token, (N, K)."""
 
     def log_z(self) -> np.ndarray:
-        """(B,) log of the sum of exp(score) over all paths; score - log_z is a path's log probability."""
+        """Compute log Σ exp(score) over all paths, (B,); score - log_z is a path's log probability."""
 
     def restrict(self, allowed: np.ndarray) -> Lattice:
-        """The same with only the tags that are True in `allowed` (N, K)."""
+        """Forbid all tags that are False in `allowed` (N, K)."""
+
+
+class PackedLattice(ABC):
+    """The answers of a lattice by the kernels it names."""
+
+    pack: Pack
+
+    @abstractmethod
+    def max_kernel(self) -> MaxKernel:
+        """Return the kernel for the best path."""
+
+    @abstractmethod
+    def nbest_kernel(self) -> MaxKernel:
+        """Return the kernel for the n best paths, in float64."""
+
+    @abstractmethod
+    def sum_kernel(self) -> SumKernel:
+        """Return the kernel for probabilities."""
+
+    @abstractmethod
+    def by_tag(self, states: np.ndarray) -> np.ndarray:
+        """Sum the probabilities of states by row and tag, (N, K)."""
+
+    def best(self) -> tuple[np.ndarray, np.ndarray]:
+        tags, scores = viterbi(self.max_kernel())
+        return self.pack.unpack(tags), scores[self.pack.rank_of]
+
+    def n_best(self, n: int) -> list[list[ScoredPath]]:
+        by_rank = n_best(self.nbest_kernel(), n)
+        return [by_rank[rank] for rank in self.pack.rank_of.tolist()]
+
+    def marginals(self) -> np.ndarray:
+        return self.pack.unpack(self.by_tag(forward_backward(self.sum_kernel()).states))
+
+    def log_z(self) -> np.ndarray:
+        return log_norm(self.sum_kernel())[self.pack.rank_of]
 
 
 @dataclass(frozen=True)
-class ChainLattice:
+class DenseLattice(PackedLattice):
+    """A chain of first order in which every token may have every tag."""
+
     chain: Chain
-    step: viterbi.Step | None = None  # a quick one for these transitions
+    step: Step | None = None  # a fast maximum for these transitions; `max_step` without one
 
-    def best(self) -> tuple[np.ndarray, np.ndarray]:
-        tags, scores = viterbi.best(self.chain, self.step)
-        return self.chain.pack.unpack(tags), scores[self.chain.pack.rank_of]
+    @property
+    def pack(self) -> Pack:  # type: ignore[override]
+        return self.chain.pack
 
-    def n_best(self, n: int) -> list[list[tuple[float, np.ndarray]]]:
-        found = viterbi.n_best(self.chain, n)
-        return [found[rank] for rank in self.chain.pack.rank_of.tolist()]
+    def max_kernel(self) -> MaxKernel:
+        return DenseMax(self.chain, self.step)
 
-    def marginals(self) -> np.ndarray:
-        return self.chain.pack.unpack(forward_backward(self.chain).marginals)
+    def nbest_kernel(self) -> MaxKernel:
+        return DenseMax(replace(self.chain, emissions=self.chain.emissions.astype(np.float64)))
 
-    def log_z(self) -> np.ndarray:
-        return forward_backward(self.chain).log_z[self.chain.pack.rank_of]
+    def sum_kernel(self) -> SumKernel:
+        return sum_kernel(self.chain)
 
-    def restrict(self, allowed: np.ndarray) -> ChainLattice:
-        emissions = np.where(allowed[self.chain.pack.tokens], self.chain.emissions, -np.inf)
+    def by_tag(self, states: np.ndarray) -> np.ndarray:
+        return states
+
+    def restrict(self, allowed: np.ndarray) -> DenseLattice:
+        emissions = np.where(allowed[self.pack.tokens], self.chain.emissions, -np.inf)
         return replace(self, chain=replace(self.chain, emissions=emissions.astype(self.chain.emissions.dtype)))
+
+
+@dataclass(frozen=True)
+class CandidateLattice(PackedLattice):
+    """A chain of second order over the best few allowed tags of each token.
+
+    Rows as in the pack. `scores` has a line for each distinct word, and so has `candidates`: tags, -1 after the last.
+    """
+
+    pack: Pack
+    model: Scores
+    lines: np.ndarray  # (N,) the line of each row
+    words: np.ndarray  # (lines,) as the model numbers them
+    scores: np.ndarray  # (lines, K)
+    candidates: np.ndarray  # (lines, C)
+    places: np.ndarray  # (lines, C) the model's number for each word with each candidate
+    allowed: np.ndarray | None = None  # (N, K) by row; None: everything
+
+    @cached_property
+    def trellis(self) -> Trellis:
+        C, K = self.candidates.shape[1], self.scores.shape[1]
+        tags = self.candidates[self.lines]  # (N, C)
+        free = np.ones(len(tags), bool) if self.allowed is None else np.asarray(self.allowed.all(axis=1))
+        if self.allowed is not None:
+            scores = np.where(self.allowed[~free], self.scores[self.lines[~free]], -np.inf)
+            tags[~free] = -1
+            tags[~free, : min(C, K)] = best_tags(scores, C)
+        tags[tags[:, 0] < 0, 0] = 0  # a token that allows nothing has one impossible node
+        row, place = np.nonzero(tags >= 0)
+        tag, line = tags[row, place].astype(np.int64), self.lines[row]
+        emissions, places = self.scores[line, tag], self.places[line, place]
+        if self.allowed is not None:
+            emissions = np.where(self.allowed[row, tag], emissions, -np.inf)
+            bound = np.flatnonzero(~free[row])
+            places[bound] = self.model.places(self.words[line[bound]], tag[bound])
+        return Trellis(self.pack, self.model, tag, np.bincount(row, minlength=len(tags)), emissions, places)
+
+    def max_kernel(self) -> MaxKernel:
+        return CandidateMax(self.trellis)
+
+    def nbest_kernel(self) -> MaxKernel:
+        return CandidateMax(self.trellis)
+
+    def sum_kernel(self) -> SumKernel:
+        return CandidateSum(self.trellis)
+
+    def by_tag(self, states: np.ndarray) -> np.ndarray:
+        trellis = self.trellis
+        out = np.zeros((len(self.lines), self.scores.shape[1]))
+        nodes = np.add.reduceat(states, trellis.pairs) if len(states) else states  # the pairs that end in each node
+        out[trellis.rows, trellis.tags] = nodes
+        return out
+
+    def restrict(self, allowed: np.ndarray) -> CandidateLattice:
+        rows = allowed[self.pack.tokens]
+        return replace(self, allowed=rows if self.allowed is None else rows & self.allowed)
+
+
+def best_tags(scores: np.ndarray, C: int) -> np.ndarray:
+    """Choose the C best possible tags of each line, best first; -1 after the last."""
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :C]
+    return np.where(np.isneginf(np.take_along_axis(scores, order, axis=1)), -1, order)
 
 
 Scorer = Callable[[list[Words]], Lattice]
 
 
-def chain_scorer(
+def dense_scorer(
     start: np.ndarray, transitions: np.ndarray, end: np.ndarray, emissions: Callable[[list[Words], Pack], np.ndarray]
 ) -> Scorer:
-    """A function from sentences to their lattice; `emissions` makes those of sentences in a pack, (N, K) by row."""
-    step = Dominance(transitions)
+    """Make a function from sentences to their lattice; `emissions` computes (N, K) by row for sentences in a pack."""
+    step = PrunedStep(transitions)
 
     def score(sentences: list[Words]) -> Lattice:
         pack = Pack.of([len(words) for words in sentences])
-        return ChainLattice(Chain(pack, start, transitions, end, emissions(sentences, pack)), step)
+        return DenseLattice(Chain(pack, start, transitions, end, emissions(sentences, pack)), step)
 
     return score

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from tagger.arrays.ragged import stretches
-from tagger.chain.forward_backward import Chain, forward_backward, path_scores
+from tagger.chain.forward_backward import forward_backward, sum_kernel
 from tagger.chain.pack import Pack, batches
+from tagger.chain.scores import Chain, path_scores
 from tagger.corpus.partial import Choices
 from tagger.crf.parameters import Corpus, Layout
 from tagger.crf.score_tables import Builder
@@ -153,10 +154,10 @@ class Likelihood:
         """Of pack i with the emissions E (n, K). Leaves its part of the residual behind."""
         pack = self.packs[i]
         chain = Chain(pack, start, transitions, end, E)
-        free = forward_backward(chain)
+        free = forward_backward(sum_kernel(chain))
         every = self.residual[self.rows[i]]
         residual = every[:, : self.K]
-        residual[:] = free.marginals
+        residual[:] = free.states
         if self.open[i] is None:
             log_z, steps = self.subtract_tags(i, chain, residual)
         else:
@@ -190,8 +191,8 @@ class Likelihood:
         assert choice is not None
         allowed[choice[0]] = choice[1]
         E = np.where(allowed, chain.emissions, self.dtype.type(-np.inf))
-        bound = forward_backward(replace(chain, emissions=E))
-        residual -= bound.marginals
+        bound = forward_backward(sum_kernel(replace(chain, emissions=E)))
+        residual -= bound.states
         return bound.log_z, bound.transitions
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:

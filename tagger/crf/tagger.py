@@ -15,7 +15,7 @@ import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays, narrow_floats
 from tagger.arrays.ragged import ranges
-from tagger.chain.lattice import Scorer, chain_scorer
+from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.chain.pack import PACK_TOKENS
 from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import check_dev, dev_sentences, tag_numbers, training_sentences
@@ -306,7 +306,7 @@ class CRFTagger(Tagger):
 
     def scorer_in_form(self) -> Scorer:
         emissions = Emissions(self.features_, self.weights_, self.parts_)
-        return chain_scorer(self.start_, self.transitions_, self.end_, emissions)
+        return dense_scorer(self.start_, self.transitions_, self.end_, emissions)
 
     def story(self) -> list[Section]:
         own = crf_story(self.classes_, self.parts_.names, self.features_, self.weights_, self.transitions_, self.start_)

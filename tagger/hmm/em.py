@@ -24,10 +24,11 @@ import numpy as np
 
 from tagger.arrays.keyed import summed
 from tagger.arrays.ragged import stretches
-from tagger.chain.candidate_kernels import forward_backward
+from tagger.chain.candidate_kernels import CandidateSum
 from tagger.chain.candidates import Step, Trellis
+from tagger.chain.forward_backward import forward_backward
+from tagger.chain.lattice import CandidateLattice
 from tagger.chain.pack import Pack, batches
-from tagger.chain.trigram_lattice import TrigramLattice
 from tagger.hmm.emissions import WordForm, WordModel
 from tagger.hmm.lexicalized import Neighbours
 from tagger.words.windows import Windows
@@ -107,7 +108,7 @@ class Teacher:
             pack = Pack.of(lengths[group])
             tokens = stretches(begins[group], lengths[group])
             lines = self.ids[tokens[pack.tokens]]
-            lattice = TrigramLattice(pack, neighbours, lines, self.numbers, scores, self.candidates, self.places)
+            lattice = CandidateLattice(pack, neighbours, lines, self.numbers, scores, self.candidates, self.places)
             if self.text.allowed is not None:
                 lattice = lattice.restrict(np.concatenate([self.text.allowed[i] for i in group.tolist()]))
             observe(lattice.trellis, lines, self.text.weight, neighbours, found)
@@ -152,18 +153,19 @@ def observe(trellis: Trellis, lines: np.ndarray, weight: float, neighbours: Neig
         w = np.repeat(trellis.tags[trellis.here[step.pairs]], step.widths)
         put(trellis.keys[step.before], w, trellis.places[trellis.here[step.before]], step.scores, P)
 
-    posterior = forward_backward(trellis, see)
+    posterior = forward_backward(CandidateSum(trellis), see)
     ends, first = trellis.ends[0], len(trellis.starting)
-    put(trellis.keys[ends], np.full(len(ends), K), trellis.places[trellis.here[ends]], trellis.ending, posterior.ends)
+    P, places = posterior.states, trellis.places[trellis.here]  # (pairs,)
+    put(trellis.keys[ends], np.full(len(ends), K), places[ends], trellis.ending, P[ends])
     keys.append(np.full(first, (K * width + K) * width) + trellis.tags[:first])
-    numbers.append(weight * posterior.pairs[:first])
+    numbers.append(weight * P[:first])
     found.trigrams.append(add_up(list(zip(keys, numbers, strict=True)), width**3))
 
-    places, emissions = trellis.places[trellis.here], trellis.emissions[trellis.here]
+    emissions = trellis.emissions[trellis.here]
     own = np.where(places >= 0, neighbours.before_rest[trellis.keys] * np.exp(emissions - trellis.arrivals), 1.0)
     node = trellis.here
     cells = lines[trellis.rows[node]] * K + trellis.tags[node]
-    share = np.where(posterior.pairs > 0, own, 0.0) * posterior.pairs
+    share = np.where(P > 0, own, 0.0) * P
     found.words += weight * np.bincount(cells, weights=share, minlength=found.words.size).reshape(found.words.shape)
     found.score += weight * float(posterior.log_z.sum())
 

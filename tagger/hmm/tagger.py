@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
-from tagger.chain.lattice import Lattice, Scorer, chain_scorer
+from tagger.chain.lattice import CandidateLattice, Lattice, Scorer, best_tags, dense_scorer
 from tagger.chain.pack import Pack
-from tagger.chain.trigram_lattice import TrigramLattice, best_tags
 from tagger.corpus.labels import dev_sentences, tag_numbers, training_sentences
 from tagger.corpus.partial import OPEN, Choices, read_choices
 from tagger.files import resources
@@ -260,7 +259,7 @@ def first_order(words: WordModel, start: np.ndarray, transitions: np.ndarray, en
         rows = cache.find(words.forms(sentences))[pack.tokens]
         return cache.arrays["scores"][rows]
 
-    return chain_scorer(start, transitions, end, emissions)
+    return dense_scorer(start, transitions, end, emissions)
 
 
 def second_order(words: WordModel, neighbours: Neighbours) -> Scorer:
@@ -270,7 +269,7 @@ def second_order(words: WordModel, neighbours: Neighbours) -> Scorer:
         pack = Pack.of([len(own) for own in sentences])
         lines = cache.find(words.forms(sentences))[pack.tokens]
         known = (cache.arrays[name] for name in ("words", "scores", "candidates", "places"))
-        return TrigramLattice(pack, neighbours, lines, *known)
+        return CandidateLattice(pack, neighbours, lines, *known)
 
     return score
 

@@ -21,9 +21,9 @@ from functools import reduce
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.chain.forward_backward import Chain
-from tagger.chain.lattice import ChainLattice, Lattice, Scorer
+from tagger.chain.lattice import DenseLattice, Lattice, Scorer
 from tagger.chain.pack import Pack
+from tagger.chain.scores import Chain
 from tagger.errors import ModelError
 from tagger.models.base import Predictor
 from tagger.sentence import Words
@@ -74,12 +74,12 @@ class MeanLattice:
         return np.asarray(np.mean([lattice.marginals() for lattice in self.members], axis=0, dtype=np.float64))
 
     @cached_property
-    def tokens(self) -> ChainLattice:
+    def tokens(self) -> DenseLattice:
         """A chain whose transitions say nothing, with the logarithms of the mean as emissions."""
         pack, K = Pack.of(self.lengths), self.mean.shape[1]
         with np.errstate(divide="ignore"):
             E = np.log(self.mean[pack.tokens])
-        return ChainLattice(Chain(pack, np.zeros(K), np.zeros((K, K)), np.zeros(K), E))
+        return DenseLattice(Chain(pack, np.zeros(K), np.zeros((K, K)), np.zeros(K), E))
 
     def best(self) -> tuple[np.ndarray, np.ndarray]:
         return self.tokens.best()

@@ -16,7 +16,7 @@ import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays, narrow_floats
 from tagger.arrays.ragged import ranges
-from tagger.chain.lattice import Scorer, chain_scorer
+from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import check_dev, dev_sentences, tag_numbers, training_sentences
 from tagger.errors import TrainingError, several
@@ -210,7 +210,7 @@ class BiLSTMTagger(Tagger):
     def scorer_in_form(self) -> Scorer:
         network = Network(self.lookup_, self.sizes, self.weights_)
         start, transitions, end = (self.weights_[name] for name in ("start", "transitions", "end"))
-        return chain_scorer(start, transitions, end, lambda sentences, pack: network(sentences)[pack.tokens])
+        return dense_scorer(start, transitions, end, lambda sentences, pack: network(sentences)[pack.tokens])
 
     def anatomy(self, words: Words) -> Terms:
         parts = occluded(Network(self.lookup_, self.sizes, self.weights_), words)

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagger.chain import candidate_kernels, candidates
-from tagger.chain.candidate_kernels import forward_backward
+from tagger.chain import candidates
+from tagger.chain.candidate_kernels import CandidateMax, CandidateSum
+from tagger.chain.forward_backward import forward_backward
+from tagger.chain.lattice import CandidateLattice, best_tags
 from tagger.chain.pack import Pack
-from tagger.chain.trigram_lattice import TrigramLattice, best_tags
+from tagger.chain.viterbi import viterbi
 
 
 class Plain:
@@ -34,7 +36,9 @@ def lattice(table, sentences):
     pack = Pack.of([len(sentence) for sentence in sentences])
     scores = np.array([row for sentence in sentences for row in sentence], float).reshape(-1, K)
     tags = best_tags(scores, K)
-    return TrigramLattice(pack, Plain(table), pack.tokens, np.arange(len(scores)), scores, tags, np.full_like(tags, -1))
+    return CandidateLattice(
+        pack, Plain(table), pack.tokens, np.arange(len(scores)), scores, tags, np.full_like(tags, -1)
+    )
 
 
 @st.composite
@@ -95,7 +99,7 @@ def test_expected_trigrams_equal_enumeration():
         w = np.repeat(one.tags[one.here[step.pairs]], step.widths)
         np.add.at(counts.reshape(9, 3), (one.keys[step.before], w), P)
 
-    forward_backward(one, see)
+    forward_backward(CandidateSum(one), see)
     expected = np.zeros((3, 3, 3))
     every = oracle.second_order(table.tolist(), E.tolist())
     for s, path in every:
@@ -110,7 +114,7 @@ def test_candidates_are_all_that_is_considered_but_a_constraint_can_bring_in_oth
     E = np.log([[0.6, 0.3, 0.1], [0.5, 0.1, 0.4]])
     pack = Pack.of([2])
     tags = np.array([[0, 1], [2, -1]])
-    few = TrigramLattice(pack, Plain(table), pack.tokens, np.arange(2), E, tags, np.full_like(tags, -1))
+    few = CandidateLattice(pack, Plain(table), pack.tokens, np.arange(2), E, tags, np.full_like(tags, -1))
     assert few.best()[0].tolist() == [0, 2]
     np.testing.assert_allclose(few.marginals(), [[2 / 3, 1 / 3, 0], [0, 0, 1]])
     allowed = np.array([[False, False, True], [True, True, True]])
@@ -149,4 +153,4 @@ def test_no_sentences_and_no_words():
     empty = lattice(np.zeros((3, 3, 3)), [[], []])
     assert empty.best()[1].tolist() == [0.0, 0.0] and empty.log_z().tolist() == [0.0, 0.0]
     assert [len(found) for found in empty.n_best(2)] == [1, 1] and empty.marginals().shape == (0, 2)
-    assert candidate_kernels.best(lattice(np.zeros((2, 2, 2)), []).trellis)[1].shape == (0,)
+    assert viterbi(CandidateMax(lattice(np.zeros((2, 2, 2)), []).trellis))[1].shape == (0,)

@@ -8,10 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagger import CRFTagger, HMMTagger, read_corpus
-from tagger.chain import pruning, viterbi
-from tagger.chain.forward_backward import Chain
+from tagger.chain import pruning
+from tagger.chain.kernels import DenseMax
 from tagger.chain.pack import Pack
-from tagger.chain.pruning import Dominance
+from tagger.chain.pruning import PrunedStep
+from tagger.chain.recursion import forward
+from tagger.chain.scores import Chain
+from tagger.chain.viterbi import viterbi
 
 KINDS = ("plain", "sharp", "ties", "forbidden", "dead ends", "hopeless")
 
@@ -40,10 +43,10 @@ def random_chain(seed, kind, K, dtype):
 def test_every_score_equals_that_of_the_plain_recursion(kind, large, seed, K, dtype):
     chain = random_chain(seed, kind, K, dtype)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pruning, "LARGE", large)
-        step = Dominance(chain.transitions)
-    np.testing.assert_array_equal(viterbi.forward(chain, step), viterbi.forward(chain))
-    pruned, plain = viterbi.best(chain, step), viterbi.best(chain)
+        patch.setattr(pruning, "LARGE_TAG_SET", large)
+        step = PrunedStep(chain.transitions)
+    np.testing.assert_array_equal(forward(DenseMax(chain, step)), forward(DenseMax(chain)))
+    pruned, plain = viterbi(DenseMax(chain, step)), viterbi(DenseMax(chain))
     np.testing.assert_array_equal(pruned[0], plain[0])
     np.testing.assert_array_equal(pruned[1], plain[1])
 
@@ -53,8 +56,8 @@ def test_on_text_it_finds_the_same_and_looks_at_few_tags(model):
     model.fit(read_corpus("data/english-train.txt"))
     (_, lattice), *_ = model.lattices(read_corpus("data/english-test.txt"))
     chain, K = lattice.chain, len(model.classes_)
-    plain = viterbi.forward(chain)
-    np.testing.assert_array_equal(viterbi.forward(chain, lattice.step), plain)
+    plain = forward(DenseMax(chain))
+    np.testing.assert_array_equal(forward(DenseMax(chain, lattice.step)), plain)
     below = plain.max(axis=1, keepdims=True) - plain
     left = below <= lattice.step.reach[plain.argmax(axis=1)]
     assert left.sum(axis=1).mean() < K / 4
@@ -63,13 +66,13 @@ def test_on_text_it_finds_the_same_and_looks_at_few_tags(model):
 def test_a_narrower_reach_would_lose_the_best_path():
     """The bound is used to its limit: with half of it, some score is wrong."""
     chain = random_chain(3, "plain", 6, np.float64)
-    step = Dominance(chain.transitions)
+    step = PrunedStep(chain.transitions)
     step.reach = step.reach / 2
-    assert not np.array_equal(viterbi.forward(chain, step), viterbi.forward(chain))
+    assert not np.array_equal(forward(DenseMax(chain, step)), forward(DenseMax(chain)))
 
 
 def test_the_longest_way_through_float32_is_the_same_in_float64():
     chain = random_chain(5, "plain", 5, np.float32)
     exact = replace(chain, emissions=chain.emissions.astype(float), transitions=chain.transitions.astype(float))
-    found = viterbi.best(chain, Dominance(chain.transitions))[1]
-    np.testing.assert_allclose(found, viterbi.best(exact)[1], rtol=1e-5)
+    found = viterbi(DenseMax(chain, PrunedStep(chain.transitions)))[1]
+    np.testing.assert_allclose(found, viterbi(DenseMax(exact))[1], rtol=1e-5)

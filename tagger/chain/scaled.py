@@ -1,0 +1,140 @@
+"""Sums over all tags in scaled probabilities: the arithmetic that makes a step a matrix product.
+
+Rescaled forward–backward (after Rabiner 1989, section V.A). With A = exp(transitions) and
+e[t] = exp(emissions[t] - shift) / c[t], where c[t] is the sum of alpha[t-1]:
+
+    alpha[t] = (alpha[t-1] @ A) * e[t]               q[t] = e[t] * beta[t]
+    beta[t-1] = A @ q[t]                             beta[T] = exp(end) / (alpha[T] · exp(end))
+    P(tag at t) = alpha[t] * beta[t]                 expected = A * Σ_t outer(alpha[t-1], q[t])
+
+Dividing a step by the sum of the step before keeps all numbers near 1, and serves both directions.
+
+That is exact only while nothing that matters can underflow: no transition is -inf, and the scores around a token span
+less than the number format does. `SPAN` states that bound. A pack outside it in float32 is done in float64, and one
+outside it there in log space (`kernels.LogSum`), so that no answer depends on luck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tagger.chain.scores import Chain
+
+SPAN: dict[np.dtype, float] = {
+    np.dtype(np.float32): 80.0,
+    np.dtype(np.float64): 650.0,
+}  # in nats: about log of the largest number
+
+
+def scaled_kernel(chain: Chain) -> ScaledSum | None:
+    """Make the kernel in float32, else float64; None if neither is exact for this chain."""
+    for dtype, span in SPAN.items():
+        if chain.emissions.dtype.itemsize <= dtype.itemsize:
+            shift = shift_within(chain, span)
+            if shift is not None:
+                return ScaledSum(chain, shift, dtype)
+    return None
+
+
+def shift_within(chain: Chain, span: float) -> np.ndarray | None:
+    """Find what to subtract from the emissions, for all (1, 1) or by row (N, 1), so that scaled sums are exact.
+
+    None if that cannot be promised.
+    """
+    if not np.isfinite(chain.transitions).all():
+        return None
+    E = chain.emissions
+    left = span - sum(finite_range(scores) for scores in (chain.start, chain.transitions, chain.end))
+    free_ends = np.isfinite(chain.start).all() and np.isfinite(chain.end).all()
+    lowest, highest = E.min(initial=0.0), E.max(initial=0.0)
+    if free_ends and highest - lowest < left:  # the widest token cannot be wider than the whole pack
+        return np.full((1, 1), highest)
+    if not all_tokens_reachable(chain):
+        return None
+    by_row = E.max(axis=1, keepdims=True)
+    widths = by_row - np.min(E, axis=1, keepdims=True, initial=np.inf, where=np.isfinite(E))
+    return by_row if np.max(widths, initial=0.0) < left else None
+
+
+def all_tokens_reachable(chain: Chain) -> bool:
+    """Check that every token allows some tag, first and last ones too: with finite transitions a path exists then."""
+    E, pack = chain.emissions, chain.pack
+    inner = np.isfinite(E)
+    inner[: pack.first] &= np.isfinite(chain.start)
+    inner[pack.last] &= np.isfinite(chain.end)
+    return bool(inner.any(axis=1).all())
+
+
+def finite_range(scores: np.ndarray) -> float:
+    """Return the largest finite score less the smallest."""
+    finite = scores[np.isfinite(scores)]
+    return float(finite.max() - finite.min()) if finite.size else 0.0
+
+
+class ScaledSum:
+    """The formulas above for a whole pack; `e` becomes q on the way back."""
+
+    def __init__(self, chain: Chain, shift: np.ndarray, dtype: np.dtype) -> None:
+        self.chain, self.pack, self.shift = chain, chain.pack, shift
+        self.e = np.subtract(chain.emissions, shift, dtype=dtype)  # (N, K)
+        np.exp(self.e, out=self.e)
+        self.top = float(chain.transitions.max(initial=-np.inf))
+        self.A = np.exp(np.subtract(chain.transitions, self.top, dtype=dtype))  # (K, K)
+        self.exp_start, self.exp_end = (
+            np.exp(np.subtract(scores, scores.max(), dtype=dtype)) for scores in (chain.start, chain.end)
+        )
+        self.c = np.ones(len(self.e), dtype)
+        self.ones = np.ones(len(self.A), dtype)
+
+    def begin(self) -> np.ndarray:
+        alpha, first = np.empty_like(self.e), self.pack.first
+        np.multiply(self.exp_start, self.e[:first], out=alpha[:first])
+        return alpha
+
+    def steps(self, backwards: bool = False) -> Iterator[tuple[slice, slice]]:
+        steps = self.pack.steps()
+        return reversed(list(steps)) if backwards else steps
+
+    def into(self, alpha: np.ndarray, step: tuple[slice, slice]) -> None:
+        before, here = step
+        np.matmul(alpha[before], self.ones, out=self.c[here])  # row sums; the fastest way in NumPy
+        self.e[here] /= self.c[here, None]
+        np.matmul(alpha[before], self.A, out=alpha[here])
+        alpha[here] *= self.e[here]
+
+    def log_z(self, alpha: np.ndarray) -> np.ndarray:
+        """Compute log Z = Σ_t log c[t] + log(alpha[T] · exp(end)) + all that was subtracted."""
+        pack, first = self.pack, self.pack.first
+        z = pack.sums(np.log(self.c, dtype=np.float64) + self.shift[:, 0])
+        ends = alpha[pack.last] @ self.exp_end  # (first,)
+        z[:first] += np.log(ends, dtype=np.float64) + self.chain.start.max() + self.chain.end.max()
+        z[:first] += self.top * (pack.lengths[:first] - 1)
+        return z
+
+    def end(self, alpha: np.ndarray) -> np.ndarray:
+        beta, last = np.empty_like(alpha), self.pack.last
+        beta[last] = self.exp_end / (alpha[last] @ self.exp_end)[:, None]
+        return beta
+
+    def back(self, beta: np.ndarray, step: tuple[slice, slice]) -> np.ndarray:
+        before, here = step
+        q = self.e[here]
+        q *= beta[here]
+        np.matmul(q, self.A.T, out=beta[before])
+        return q
+
+    def arc_probabilities(
+        self, alpha: np.ndarray, arcs: np.ndarray, step: tuple[slice, slice], log_z: np.ndarray
+    ) -> np.ndarray:
+        """Compute p(previous tag i, tag j), (B, K, K)."""
+        return np.asarray(alpha[step[0]][:, :, None] * self.A * arcs[:, None, :])
+
+    def probabilities(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
+        alpha *= beta  # in place: the array is large
+        return alpha
+
+    def expected_transitions(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
+        before, q = alpha[self.pack.before], self.e[self.pack.first :]
+        return np.asarray(self.A * (before.T @ q).astype(np.float64))
