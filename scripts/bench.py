@@ -256,10 +256,10 @@ def time_evaluation(corpus, threads, features):
     from threadpoolctl import threadpool_limits
 
     from tagger import CRFTagger, read_corpus
-    from tagger.crf.objective import Likelihood
+    from tagger.crf.objective import PenalizedLikelihood
 
     encoded, layout = CRFTagger(features=features).encode(read_corpus(corpus))
-    likelihood = Likelihood(encoded, layout, 1.0, threads)
+    likelihood = PenalizedLikelihood(encoded, layout, 1.0, threads)
     weights = np.random.default_rng(0).normal(size=layout.size) * 0.3
     seconds = []
     with threadpool_limits(limits=1, user_api="blas"):

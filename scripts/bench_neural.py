@@ -18,8 +18,8 @@ from tagger.chain.kernels import DenseMax
 from tagger.chain.pack import Pack, batches
 from tagger.chain.scores import Chain
 from tagger.chain.viterbi import viterbi
-from tagger.neural.numpy_network import Network
-from tagger.neural.torch_network import Batch, Module
+from tagger.neural.numpy_network import NumpyNetwork
+from tagger.neural.torch_network import NetworkBatch, TorchNetwork
 from tagger.words.windows import Windows
 
 FEW = 32  # sentences of a small batch
@@ -66,14 +66,14 @@ def largest_difference(model, work) -> float:
 
 
 def numpy_side(model):
-    network = Network(model.lookup_, model.sizes, model.weights_)
+    network = NumpyNetwork(model.lookup_, model.sizes, model.weights_)
     return lambda sentences, pack: network(sentences)[pack.tokens]
 
 
 def torch_side(model):
     lookup = model.lookup_
     unknown = len(lookup.words)
-    module = Module(
+    module = TorchNetwork(
         model.sizes, unknown + 1, len(lookup.alphabet), lookup.vectors.size, len(model.classes_), model.dropout
     )
     module.adopt(model.weights_)
@@ -84,7 +84,7 @@ def torch_side(model):
         spelled, distinct = lookup(windows.words), windows.at(0)[pack.tokens]
         words = np.where(spelled.words < 0, unknown, spelled.words)[distinct]
         with torch.inference_mode():
-            return module.emissions(Batch(pack, spelled, distinct, words)).numpy()
+            return module.emissions(NetworkBatch(pack, spelled, distinct, words)).numpy()
 
     return emissions
 

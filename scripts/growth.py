@@ -53,14 +53,14 @@ def measure(tokens: int, K: int, features: str) -> dict[str, float]:
     from threadpoolctl import threadpool_limits
 
     from tagger import CRFTagger
-    from tagger.crf.objective import Likelihood
+    from tagger.crf.objective import PenalizedLikelihood
     from tagger.files.resources import available_cores
 
     sentences = generated(tokens, K)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begin = time.perf_counter()
     corpus, layout = CRFTagger(features=features).encode(sentences)
-    likelihood = Likelihood(corpus, layout, 1.0, available_cores())
+    likelihood = PenalizedLikelihood(corpus, layout, 1.0, available_cores())
     encoded = time.perf_counter() - begin
     weights = np.random.default_rng(0).normal(size=layout.size) * 0.1
     seconds = []

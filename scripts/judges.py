@@ -47,9 +47,9 @@ def judge_model(path: Path) -> str:
             np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-3)
         for paths in model.predict_nbest(TEXT, 2):
             assert all(0 <= p <= 1.001 for p, _ in paths)
-        for section in model.story():
+        for section in model.summarize():
             assert all(isinstance(cell, str) for row in section.texts for cell in row)
-        json.dumps([section.rows for section in model.story()])
+        json.dumps([section.rows for section in model.summarize()])
     return CORRECT
 
 

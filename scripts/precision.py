@@ -19,8 +19,8 @@ from tagger.chain.forward_backward import forward_backward, sum_kernel
 from tagger.chain.kernels import DenseMax
 from tagger.chain.scores import Chain
 from tagger.chain.viterbi import viterbi
-from tagger.crf.lbfgs import minimise
-from tagger.crf.objective import Likelihood
+from tagger.crf.lbfgs import minimize
+from tagger.crf.objective import PenalizedLikelihood
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Differences:
 
 def differences(path: str | os.PathLike[str], iterations: int) -> Differences:
     corpus, layout = CRFTagger().encode(read_corpus(path))
-    single, double = (Likelihood(corpus, layout, 0.25, dtype=dtype) for dtype in (np.float32, np.float64))
+    single, double = (PenalizedLikelihood(corpus, layout, 0.25, dtype=dtype) for dtype in (np.float32, np.float64))
     scale = (layout.counts + 1.0) ** -0.25
-    weights = minimise(single, np.zeros(layout.size), scale, iterations).x
+    weights = minimize(single, np.zeros(layout.size), scale, iterations).x
     (loss, gradient), (true_loss, true_gradient) = single(weights), double(weights)
     w, start, transitions, end = layout.split(weights)
     marginals, best = 0.0, 0

@@ -4,6 +4,10 @@ import signal
 
 import pytest
 from browser import chromium, installed
+from hypothesis import settings
+
+settings.register_profile("tests", deadline=None)  # a busy machine is no failure
+settings.load_profile("tests")
 
 # Tests send signals to programs they start, which would inherit that a shell or nohup let them be ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -16,10 +16,10 @@ from tagger import TaggerError, load_model, read_corpus  # noqa: E402
 from tagger.errors import TrainingError  # noqa: E402
 from tagger.models.checkpoint import Checkpoint  # noqa: E402
 from tagger.neural import BiLSTMTagger  # noqa: E402
-from tagger.neural.lookup import Lookup  # noqa: E402
-from tagger.neural.numpy_network import Network, Sizes  # noqa: E402
-from tagger.neural.trainer import Corpus, Learner, new_module  # noqa: E402
-from tagger.neural.word_vectors import Vectors, read_vectors  # noqa: E402
+from tagger.neural.lookup import InputLookup  # noqa: E402
+from tagger.neural.numpy_network import NumpyNetwork, Sizes  # noqa: E402
+from tagger.neural.trainer import NetworkCorpus, NetworkTrainer, new_module  # noqa: E402
+from tagger.neural.word_vectors import WordVectors, read_vectors  # noqa: E402
 from tagger.words.windows import Windows  # noqa: E402
 
 DATA = Path(__file__).parent.parent / "data"
@@ -30,12 +30,12 @@ TAGS = [["DT", "NN", "VBP", "DT", "NN", "."], ["NN", "VBZ", "IN", "DT", "NN"]]
 
 def learner(sentences, tags, sizes, vectors=None, seed=3):
     windows = Windows.of(sentences, 0)
-    lookup = Lookup.of(windows.words, vectors or Vectors.none())
+    lookup = InputLookup.of(windows.words, vectors or WordVectors.none())
     names = sorted({tag for own in tags for tag in own})
     numbers = np.array([names.index(tag) for own in tags for tag in own])
-    corpus = Corpus.of(windows, np.array([len(words) for words in sentences]), numbers, lookup)
+    corpus = NetworkCorpus.of(windows, np.array([len(words) for words in sentences]), numbers, lookup)
     module = new_module(sizes, lookup, len(names), 0.3, seed)
-    return Learner(corpus, lookup, module, 0.01, len(sentences), 10, seed)
+    return NetworkTrainer(corpus, lookup, module, 0.01, len(sentences), 10, seed)
 
 
 @pytest.mark.parametrize("layers", [1, 2])
@@ -50,7 +50,7 @@ def test_numpy_says_what_pytorch_says(layers, outside, tmp_path):
     batch = found.batch([0, 1, 2, 3])
     with torch.no_grad():
         theirs = found.module.emissions(batch)
-    ours = Network(found.lookup, Sizes(8, 6, 5, 9, layers), found.module.export())(words)
+    ours = NumpyNetwork(found.lookup, Sizes(8, 6, 5, 9, layers), found.module.export())(words)
     np.testing.assert_allclose(ours[batch.pack.tokens], theirs.numpy(), atol=1e-5)
 
 
@@ -186,7 +186,7 @@ def test_settings_without_sense_are_refused(settings):
 def test_numbers_beyond_all_bounds_are_refused(monkeypatch):
     with pytest.raises(TrainingError, match=r"the weights became as large as .*smaller --learning-rate"):
         BiLSTMTagger().set_weights({"words": np.array([1.0, -1e5])})
-    monkeypatch.setattr(Learner, "epoch", lambda self, number, pulse: float("nan"))
+    monkeypatch.setattr(NetworkTrainer, "epoch", lambda self, number, pulse: float("nan"))
     with pytest.raises(TrainingError, match=r"the loss became nan.*smaller --learning-rate"):
         BiLSTMTagger(**SMALL).fit(WORDS, TAGS)
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagger.arrays.hash_index import Buckets, Keys
+from tagger.arrays.hash_index import HashIndex, Keys
 
 numbers = st.integers(0, 2**64 - 1) | st.integers(0, 20) | st.integers(2**64 - 20, 2**64 - 1)
 
@@ -13,7 +13,7 @@ numbers = st.integers(0, 2**64 - 1) | st.integers(0, 20) | st.integers(2**64 - 2
 def test_places_are_those_of_searchsorted(own, wanted):
     own, wanted = np.sort(np.array(own, np.uint64)), np.array(wanted, np.uint64)
     wanted = np.append(wanted, own)
-    assert Buckets(own).find(wanted).tolist() == np.searchsorted(own, wanted).tolist()
+    assert HashIndex(own).find(wanted).tolist() == np.searchsorted(own, wanted).tolist()
 
 
 @given(st.sets(st.integers(0, 2**63 - 1), max_size=40), st.lists(st.integers(-1, 2**63 - 1), max_size=40))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tagger.cli import run
 from tagger.corpus import FORMATS, read_corpus, write_corpus
-from tagger.corpus.split import partition
+from tagger.corpus.split import split_corpus
 from tagger.sentence import Sentence
 
 DATA = Path(__file__).parent.parent / "data"
@@ -179,7 +179,7 @@ CORPUS = [Sentence([f"w{i}", "x"] * (1 + i % 3), ["A", "B"] * (1 + i % 3)) for i
 
 
 def parts_of(sentences, seed=0, **shares):
-    return partition(sentences, shares or {"dev": 0.1, "test": 0.2}, seed)
+    return split_corpus(sentences, shares or {"dev": 0.1, "test": 0.2}, seed)
 
 
 def test_each_part_gets_its_share_of_the_tokens():
@@ -256,7 +256,7 @@ def test_every_seed_gives_every_part_its_share():
     sentences = read_corpus("data/english-train.txt")
     total = sum(map(len, sentences))
     for seed in range(60):
-        parts = partition(sentences, {"dev": 0.1, "test": 0.1}, seed)
+        parts = split_corpus(sentences, {"dev": 0.1, "test": 0.1}, seed)
         for name in ("dev", "test"):
             tokens = sum(len(s) for s, part in zip(sentences, parts, strict=True) if part == name)
             assert abs(tokens - 0.1 * total) < 0.01 * total

@@ -5,7 +5,7 @@ import pytest
 
 from tagger import CRFTagger, Sentence, TaggerError, save_model
 from tagger.chain.pack import Pack
-from tagger.crf.scorer import Emissions
+from tagger.crf.scorer import FeatureScorer
 from tagger.errors import TrainingError
 from tagger.features.template import describe
 
@@ -31,13 +31,13 @@ def test_the_watcher_sees_the_loss_fall_and_the_dev_set():
 
 def test_the_gradient_is_zero_where_training_ends():
     """Fully converged, nothing improves the loss: a small push in any direction raises it."""
-    from tagger.crf.lbfgs import minimise
-    from tagger.crf.objective import Likelihood
+    from tagger.crf.lbfgs import minimize
+    from tagger.crf.objective import PenalizedLikelihood
 
     model = CRFTagger(features="comparison")
     corpus, layout = model.encode(CORPUS)
-    loss = Likelihood(corpus, layout, 1.0, dtype=np.float64)
-    found = minimise(loss, np.zeros(layout.size), (layout.counts + 2) ** -0.25, 500)
+    loss = PenalizedLikelihood(corpus, layout, 1.0, dtype=np.float64)
+    found = minimize(loss, np.zeros(layout.size), (layout.counts + 2) ** -0.25, 500)
     assert np.abs(loss(found.x)[1]).max() < 1e-4
     direction = np.random.default_rng(0).normal(size=layout.size)
     assert loss(found.x + 1e-2 * direction)[0] > found.loss < loss(found.x - 1e-2 * direction)[0]
@@ -67,7 +67,7 @@ def test_emissions_equal_the_sum_of_the_weights_of_the_features_as_text():
         for name in row:
             for tag, weight in table.get(name, []):
                 expected[i, tag] += weight
-    emissions = Emissions(model.features_, model.weights_, model.parts_)
+    emissions = FeatureScorer(model.features_, model.weights_, model.parts_)
     for _ in range(2):  # fresh, and from the cache
         np.testing.assert_allclose(emissions([words], Pack.of([len(words)])), expected, atol=1e-5)
 

@@ -11,11 +11,11 @@ import pytest
 from tagger import HMMTagger, Sentence, evaluate, read_corpus, write_corpus
 from tagger.errors import TrainingError
 from tagger.experiments.corpus_check import common, contradicted, survey, unusual
-from tagger.experiments.crossval import Make, Point, cross_validate, fold_numbers, learning_curve
+from tagger.experiments.crossval import CurvePoint, TaggerFactory, cross_validate, fold_numbers, learning_curve
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"
-HMM = Make(HMMTagger, {"order": 1})
+HMM = TaggerFactory(HMMTagger, {"order": 1})
 
 
 def run(folder, *args):
@@ -62,7 +62,7 @@ def test_a_learning_curve_ends_with_the_whole_corpus():
     assert [row.tokens for row in rows] == sorted(row.tokens for row in rows)
     guesses = HMMTagger(order=1).fit(sentences).predict(dev)
     whole = evaluate(dev, guesses)
-    assert rows[-1] == Point(sum(map(len, sentences)), whole.accuracy, whole.accuracy_interval)
+    assert rows[-1] == CurvePoint(sum(map(len, sentences)), whole.accuracy, whole.accuracy_interval)
     assert rows[-1].accuracy > rows[0].accuracy
 
 

@@ -7,7 +7,7 @@ from tagger import HMMTagger, Sentence, load_model, save_model
 from tagger.corpus.partial import read_choices
 from tagger.errors import TrainingError
 from tagger.hmm.affixes import Letters
-from tagger.hmm.em import Expected, Teacher, Text, observe
+from tagger.hmm.em import EMText, EMTrainer, Expected, observe
 from tagger.hmm.emissions import Entries, FirstWord, confine, plain, spelled
 
 TEXT = [
@@ -39,8 +39,7 @@ def climb(**settings):
 @pytest.mark.parametrize("dense", [True, False])
 def test_em_never_lowers_its_objective(rare_count, dense, monkeypatch):
     if not dense:
-        for module in ("transitions", "rows"):
-            monkeypatch.setattr(f"tagger.{module}.DENSE", 0)
+        monkeypatch.setattr("tagger.arrays.keyed.DENSE", 0)
     raw = [line.split() for line in RAW]
     _, seen = climb(text=TEXT + PARTLY, partial=True, unlabeled=raw, rare_count=rare_count)
     assert [len(values) for values in seen.values()] == [9, 9]
@@ -52,18 +51,18 @@ def test_the_prior_is_that_of_the_probabilities():
     """What `trigram_prior` and `word_prior` say equals the sum over every context, tag and word, written out."""
     model = HMMTagger(rare_count=3).fit(sentences(TEXT))
     K = len(model.classes_)
-    text = Text("some", [["the", "zig", "barks"], ["dogs"]], [np.ones((3, K), bool), np.ones((1, K), bool)])
-    teacher = Teacher(text, model.neighbours_, model.words_, model.candidates)
+    text = EMText("some", [["the", "zig", "barks"], ["dogs"]], [np.ones((3, K), bool), np.ones((1, K), bool)])
+    teacher = EMTrainer(text, model.transition_model_, model.emission_model_, model.candidates)
     near, words = teacher.learn(2, lambda *told: None)
     pairs, w = np.divmod(np.arange((K + 1) ** 3), K + 1)
-    old, new = (t.transitions.probabilities(pairs, w) for t in (model.neighbours_, near))
+    old, new = (t.transitions.probabilities(pairs, w) for t in (model.transition_model_, near))
     some = old > 0
     n = model.transitions_.totals[pairs] + 1
     difference = (n * old)[some] @ np.log(new[some] / old[some])
-    assert teacher.trigram_prior(near) - teacher.trigram_prior(model.neighbours_) == pytest.approx(difference)
+    assert teacher.trigram_prior(near) - teacher.trigram_prior(model.transition_model_) == pytest.approx(difference)
     np.testing.assert_allclose(new.reshape(-1, K + 1).sum(axis=1), 1.0, atol=1e-12)
     every = [*dict.fromkeys([*teacher.strings, *model.lexicon_.words.strings()])]
-    before, after = (np.exp(m(every)[0]) for m in (model.words_, words))
+    before, after = (np.exp(m(every)[0]) for m in (model.emission_model_, words))
     np.testing.assert_allclose(after.sum(axis=0), before.sum(axis=0), rtol=1e-9)  # each tag keeps its mass
     added = after / words.scale[0] - before
     factor = np.stack([words.scale[0], np.ones(K)])
@@ -77,9 +76,9 @@ def test_with_all_tags_told_expectation_is_counting():
     numbers = {name: k for k, name in enumerate(model.classes_)}
     K, told = len(numbers), sentences(TEXT)
     allowed = [np.eye(K, dtype=bool)[[numbers[tag] for tag in sentence.tags]] for sentence in told]
-    text = Text("told", [sentence.words for sentence in told], allowed)
-    teacher = Teacher(text, model.neighbours_, model.words_, model.candidates)
-    found = teacher.expect(model.neighbours_, teacher.counted)
+    text = EMText("told", [sentence.words for sentence in told], allowed)
+    teacher = EMTrainer(text, model.transition_model_, model.emission_model_, model.candidates)
+    found = teacher.expect(model.transition_model_, teacher.counted)
     keys, numbers3 = (np.concatenate(part) for part in zip(*found.trigrams, strict=True))
     counts = np.bincount(keys, weights=numbers3, minlength=(K + 1) ** 3)
     expected = np.zeros((K + 1, K + 1, K + 1))
@@ -104,10 +103,10 @@ def test_a_fully_tagged_corpus_is_only_counted(tmp_path):
 def test_what_frequent_words_explain_is_not_put_down_to_others():
     """Mixtures: the shares of all parts of a probability add up to what is expected."""
     model = HMMTagger(rare_count=2).fit(sentences(TEXT))
-    assert len(model.neighbours_.entries)
+    assert len(model.transition_model_.entries)
     found = Expected([], np.zeros((3, len(model.classes_))), 0.0)
     _, lattice = next(model.lattices([["the", "dog", "barks"]]))
-    observe(lattice.trellis, np.arange(3), 1.0, model.neighbours_, found)
+    observe(lattice.trellis, np.arange(3), 1.0, model.transition_model_, found)
     assert 0 < found.words.sum() < 3 and 0 < found.trigrams[0][1].sum() < 4
 
 
@@ -128,7 +127,7 @@ def test_untagged_text_teaches_words_and_leaves_the_rest(tmp_path):
     np.testing.assert_array_equal(model.transitions_.seen, counted.transitions_.seen)
     np.testing.assert_allclose(model.word_scores(["dog"]), counted.word_scores(["dog"]))
     rare = ["cat", "zig", "zag", "at", "old", "a", "P"]
-    assert set(model.words_.frequent(model.lexicon_.words.find(["dog", *rare])).tolist()) == {True, False}
+    assert set(model.emission_model_.frequent(model.lexicon_.words.find(["dog", *rare])).tolist()) == {True, False}
     save_model(model, tmp_path / "model.npz")
     again = load_model(tmp_path / "model.npz")
     np.testing.assert_array_equal(again.word_scores(["zig", "new"]), model.word_scores(["zig", "new"]))
@@ -147,7 +146,7 @@ def test_words_of_untagged_text_and_first_words_are_kept_apart(tmp_path):
 
 def test_a_file_of_an_earlier_version_with_marked_first_words_is_read(tmp_path):
     model, _ = climb(unlabeled=[line.split() for line in [*RAW, "Zig barks .", "The zig"]])
-    K, raw = len(model.classes_), model.words_.raw
+    K, raw = len(model.classes_), model.emission_model_.raw
     assert set(raw.first.words.strings()) >= {"Zig", "Sleeping"}
     words, first = spelled(raw.forms())
     marked = ["\r" * is_first + word for word, is_first in zip(words, first.tolist(), strict=True)]
@@ -156,7 +155,7 @@ def test_a_file_of_an_earlier_version_with_marked_first_words_is_read(tmp_path):
     arrays = {name: array for name, array in np.load(tmp_path / "new.npz").items() if not name.startswith("raw.first")}
     np.savez(tmp_path / "old.npz", **(arrays | earlier.arrays("raw")))
     old, new = (load_model(tmp_path / name) for name in ("old.npz", "new.npz"))
-    assert set(old.words_.raw.forms()) == set(raw.forms())
+    assert set(old.emission_model_.raw.forms()) == set(raw.forms())
     text = [["Zig", "barks"], ["the", "Zig"], ["Sleeping", "zigs"]]
     for a, b in zip(old.predict_marginals(text), new.predict_marginals(text), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -182,8 +181,13 @@ def test_a_lexicon_confines_words_and_is_stored(tmp_path):
 def test_guesses_sum_to_one_with_and_without_a_lexicon(lexicon):
     model = HMMTagger().fit(sentences(TEXT), lexicon=lexicon)
     words, first = spelled(["dog", "xyzzy", "A", "3", "日本", FirstWord("Xyzzy")])
-    guess = model.words_.guesser(Letters(words, 2 * first))
-    confine(guess, model.words_.allowed.dense(plain(words, first, model.words_.allowed.words), len(model.classes_)))
+    guess = model.emission_model_.guesser(Letters(words, 2 * first))
+    confine(
+        guess,
+        model.emission_model_.allowed.dense(
+            plain(words, first, model.emission_model_.allowed.words), len(model.classes_)
+        ),
+    )
     np.testing.assert_allclose(guess.sum(axis=1), 1.0, atol=1e-12)
     assert (guess[1] > 0).sum() == (2 if lexicon else len(model.classes_))
     assert (guess[5] > 0).sum() == (guess[1] > 0).sum()

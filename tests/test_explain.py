@@ -13,7 +13,7 @@ from browser import opened
 from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model
 from tagger.features.template import filled
 from tagger.models.explain import explain
-from tagger.models.summary import Section, Shown
+from tagger.models.summary import FormattedNumber, Section
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 MODELS = {
@@ -172,6 +172,6 @@ def test_inspect_tells_programs_what_it_tells_people(folder, kind):
 
 
 def test_a_number_is_a_text_to_a_person_and_a_number_to_a_program():
-    row = ["a", 1234, Shown(0.256, ".0%"), [("x", Shown(1.5, "+.2f"))], True, None, 0.25, 1234.5678]
+    row = ["a", 1234, FormattedNumber(0.256, ".0%"), [("x", FormattedNumber(1.5, "+.2f"))], True, None, 0.25, 1234.5678]
     assert Section("told", [row]).texts == [["a", "1,234", "26 %", "x +1.50", "True", "None", "0.25", "1,234.57"]]
     assert json.loads(json.dumps(row)) == ["a", 1234, 0.256, [["x", 1.5]], True, None, 0.25, 1234.5678]

@@ -8,7 +8,7 @@ import pytest
 from tagger import CRFTagger, Sentence
 from tagger.errors import TemplateError
 from tagger.features.encoder import learn_features, token_keys, word_keys
-from tagger.features.functions import FUNCTIONS, NUMBERED, Words, shape
+from tagger.features.functions import FUNCTIONS, NUMBERED, WordForms, shape
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import SHIPPED, Part, describe, margin, parse_templates, template_text
 from tagger.normalization import LONGEST_WORD
@@ -75,7 +75,7 @@ def test_describe_shows_what_a_template_sees():
 
 @pytest.mark.parametrize("word, expected", [("Mid-1990s", "Xx-dx"), ("U.S.", "X.X."), ("的", "的"), ("", "")])
 def test_shape(word, expected):
-    assert shape(Words([word, "a", word])).strings() == [expected, "x", expected]
+    assert shape(WordForms([word, "a", word])).strings() == [expected, "x", expected]
 
 
 @pytest.mark.parametrize("word", ["", "a", "İ", "ß", "日本", "\udc80", "a\u0301", "𝔘"])
@@ -83,9 +83,9 @@ def test_every_function_takes_any_word(word):
     """Alone, and among others without being mixed up with them."""
     functions = [*FUNCTIONS.values(), *(partial(function, 3) for function in NUMBERED.values())]
     for function in functions:
-        (alone,) = function(Words([word])).strings()
+        (alone,) = function(WordForms([word])).strings()
         assert alone is None or isinstance(alone, str)
-        assert function(Words(["Ab-1", word, "", word])).strings()[1::2] == [alone, alone]
+        assert function(WordForms(["Ab-1", word, "", word])).strings()[1::2] == [alone, alone]
 
 
 def learned(sentences, text, min_count=1):

@@ -9,7 +9,7 @@ from tagger import CRFTagger, HMMTagger, Sentence, read_corpus
 from tagger.corpus.final_marks import SHARE, bare_length, trained_lengths
 from tagger.corpus.partial import OPEN, Choices
 from tagger.experiments.search import Setting
-from tagger.experiments.trials import Rehearsal
+from tagger.experiments.trials import SettingTrials
 from tagger.words.overlap import overlap
 from tagger.words.windows import Windows
 
@@ -101,7 +101,7 @@ def test_partly_tagged_sentences_lose_their_marks_too():
 
 
 def test_settings_are_judged_on_whole_sentences(chinese):
-    rehearsal = Rehearsal(CRFTagger(max_iterations=3, threads=1), chinese[:60])
+    rehearsal = SettingTrials(CRFTagger(max_iterations=3, threads=1), chinese[:60])
     judged = [sentence for own in rehearsal.judges.values() for sentence in own]
     assert sum(map(len, judged)) == sum(map(len, chinese[:60]))
     assert 0 < rehearsal.judge(Setting(0.25, 0.0, 1)).accuracy < 1

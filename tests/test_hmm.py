@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tagger import HMMTagger, Sentence, load_model, save_model
-from tagger.arrays.ragged import Rows
+from tagger.arrays.ragged import RaggedRows
 from tagger.errors import TrainingError
 from tagger.hmm import guesser
 from tagger.hmm.affixes import Letters
@@ -36,7 +36,7 @@ def test_guesses_sum_to_one_for_any_word():
     model = fitted()
     words = ["dog", "xyzzy", "A", "3", "", "日本", "a" * 50, "-", "Dog", "\nDog"]
     letters = Letters(words, np.array([0] * 8 + [2, 0]))
-    np.testing.assert_allclose(model.words_.guesser(letters).sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_allclose(model.emission_model_.guesser(letters).sum(axis=1), 1.0, atol=1e-12)
 
 
 def test_transitions_are_counted_within_sentences_only():
@@ -68,7 +68,7 @@ def test_known_parameters_come_back_from_sampled_text():
     np.testing.assert_allclose((model.pi_ - a * prior[:2] / prior[:2].sum()) / b, pi, atol=0.02)
     np.testing.assert_allclose((model.A_ - a * prior[:2]) / b, A, atol=0.02)
     np.testing.assert_allclose((model.end_ - a * prior[2]) / b, end, atol=0.02)
-    np.testing.assert_allclose(np.exp(model.words_(["a", "b", "c"])[0]).T, B, atol=0.02)
+    np.testing.assert_allclose(np.exp(model.emission_model_(["a", "b", "c"])[0]).T, B, atol=0.02)
 
 
 def test_known_trigrams_come_back_from_sampled_text():
@@ -100,7 +100,7 @@ def test_b_holds_the_share_of_each_word_among_its_tags_words():
     model = fitted([("a b", "X X"), ("a c", "X Y")] * 500)
     entries = {
         (model.lexicon_.words[int(w)], model.classes_[int(t)]): p
-        for w, t, p in zip(model.lexicon_.rows.owners, model.lexicon_.rows.tags, model.words_.B, strict=True)
+        for w, t, p in zip(model.lexicon_.rows.owners, model.lexicon_.rows.tags, model.emission_model_.B, strict=True)
     }
     assert entries == {
         ("a", "X"): pytest.approx(2 / 3, abs=0.01),
@@ -124,7 +124,7 @@ def test_a_capital_at_the_start_of_a_sentence_means_what_it_meant_in_training():
     model = fitted(names + firsts + inside)
     assert model.predict([["Green", "ideas", "sleep"]]) == [["J", "N", "V"]]
     assert model.predict([["we", "met", "Hugo", "today"]])[0][2] == "E"
-    assert model.words_.forms([["Green", "Green"], ["Anna"], ["Zoe"], [], ["USA"]]) == [
+    assert model.emission_model_.forms([["Green", "Green"], ["Anna"], ["Zoe"], [], ["USA"]]) == [
         [FirstWord("Green"), "Green"],
         ["Anna"],
         [FirstWord("Zoe")],
@@ -186,7 +186,7 @@ def test_every_kappa_of_a_witness_judges_each_word_by_the_others():
 def test_descriptions_keep_each_tag_once():
     endings = {"ing": "V", "ed": "A", "ng": "N"}
     text = [(f"{stem}{end} a", f"{tag} D") for stem in "bcdfgh" for end, tag in endings.items()]
-    levels = [level for witness in fitted(text).words_.guesser.witnesses for level in witness]
+    levels = [level for witness in fitted(text).emission_model_.guesser.witnesses for level in witness]
     assert any((level.rows.widths > 1).any() for level in levels)
     for level in levels:
         assert (np.diff(level.rows.owners * 4 + level.rows.tags) > 0).all()
@@ -201,7 +201,7 @@ def test_what_is_estimated_leaves_each_token_out():
     steps = [[("#", "#"), *zip(words.split(), tags.split(), strict=True), ("#", "#")] for words, tags in text]
     tokens = [(u, x, v, w) for line in steps for (_, u), (x, v), (_, w) in zip(line, line[1:], line[2:], strict=False)]
     frequent = {x for x, n in Counter(x for _, x, *_ in tokens).items() if n > 3}
-    scores = {x: np.exp(model.words_([x])[0][0]) for x in frequent}
+    scores = {x: np.exp(model.emission_model_([x])[0][0]) for x in frequent}
     of_tag = Counter(v for _, _, v, _ in tokens)
     others = {v: (sum(x not in frequent for _, x, t, _ in tokens if t == v) + 0.5) / (of_tag[v] + 1) for v in of_tag}
     pairs = Counter((u, v) for u, _, v, _ in tokens)
@@ -209,17 +209,19 @@ def test_what_is_estimated_leaves_each_token_out():
     number = {name: k for k, name in enumerate([*model.classes_, "#"])}
     P = {(v, x): scores[x][number[v]] if x else others[v] for _, v, x in triples}
     arriving = [(n, n - 1, pairs[u, v] - 1, P[v, x]) for (u, v, x), n in triples.items()]
-    assert model.neighbours_.kappas[0] == pytest.approx(likeliest(arriving))
+    assert model.transition_model_.kappas[0] == pytest.approx(likeliest(arriving))
     onward, leaving = Counter((v, x, w) for _, x, v, w in tokens), Counter((v, x) for _, x, v, _ in tokens)
     follows = model.transitions_.probabilities(*np.divmod(np.arange(27), 3)).reshape(3, 3, 3)
     chances = {(u, v, w): follows[number[u], number[v], number[w]] for u, _, v, w in tokens}
     going = [(1, onward[v, x, w] - 1, leaving[v, x] - 1, chances[u, v, w]) for u, x, v, w in tokens if x in frequent]
-    assert model.neighbours_.kappas[1] == pytest.approx(likeliest(going))
+    assert model.transition_model_.kappas[1] == pytest.approx(likeliest(going))
     rare = [x for x in leaving if x[1] not in frequent]
-    guess = {x: model.words_.guesser(Letters([x]), own)[0] for x, own in owns(rare, leaving, model.classes_).items()}
+    guess = {
+        x: model.emission_model_.guesser(Letters([x]), own)[0] for x, own in owns(rare, leaving, model.classes_).items()
+    }
     total = Counter(x for _, x, *_ in tokens)
     terms = [(leaving[v, x], leaving[v, x] - 1, total[x] - 1, guess[x][number[v]]) for v, x in rare]
-    assert model.words_.strength == pytest.approx(likeliest(terms))
+    assert model.emission_model_.strength == pytest.approx(likeliest(terms))
 
 
 def owns(cells, counts, classes):
@@ -236,7 +238,7 @@ def test_where_no_first_tag_is_known_no_sentence_ends_before_it_began():
 
 def test_rare_words_are_guessed_from_all_others_entry_by_entry():
     words, tags = ["sings", "walks", "walked", "talked", "talks"], [[1, 2], [1], [0], [0], [1, 2]]
-    rows = Rows(np.array([len(own) for own in tags]), np.array([tag for own in tags for tag in own]))
+    rows = RaggedRows(np.array([len(own) for own in tags]), np.array([tag for own in tags for tag in own]))
     counts = np.array([1.0, 2.0, 1.0, 1.0, 1.0, 2.0, 1.0])
     learned, judged, guess = Guesser.learn(Letters(words), np.ones(5, bool), rows, counts, 3, 2)
     own = np.array([[0, 1 / 3, 2 / 3], [0, 1, 0], [1, 0, 0], [1, 0, 0], [0, 2 / 3, 1 / 3]])
@@ -278,8 +280,10 @@ def test_raw_text_weighs_no_more_than_tagged_text():
 
 def test_successive_abstraction_by_hand():
     """Two levels, κ = 1 and 2: the vague one leans on the prior, the precise one on that."""
-    vague = Level(np.array([5], np.uint64), Rows(np.array([2]), np.array([0, 1])), np.array([3.0, 1.0]), 1.0)
-    precise = Level(np.array([7, 9], np.uint64), Rows(np.array([1, 1]), np.array([1, 0])), np.array([2.0, 8.0]), 2.0)
+    vague = Level(np.array([5], np.uint64), RaggedRows(np.array([2]), np.array([0, 1])), np.array([3.0, 1.0]), 1.0)
+    precise = Level(
+        np.array([7, 9], np.uint64), RaggedRows(np.array([1, 1]), np.array([1, 0])), np.array([2.0, 8.0]), 2.0
+    )
     P, scale = np.tile([0.5, 0.5], (3, 1)), np.ones(3)
     vague.refine(P, scale, np.array([5, 5, 6], np.uint64))
     precise.refine(P, scale, np.array([7, 8, 8], np.uint64))
@@ -288,7 +292,7 @@ def test_successive_abstraction_by_hand():
 
 
 def test_what_a_word_taught_can_be_taken_back():
-    level = Level(np.array([5], np.uint64), Rows(np.array([2]), np.array([0, 1])), np.array([3.0, 1.0]), 1.0)
+    level = Level(np.array([5], np.uint64), RaggedRows(np.array([2]), np.array([0, 1])), np.array([3.0, 1.0]), 1.0)
     P, scale = np.array([[0.5, 0.5]]), np.ones(1)
     level.refine(P, scale, np.array([5], np.uint64), np.array([[0.0, 1.0]]))
     np.testing.assert_allclose(P * scale[:, None], [[3.5 / 4, 0.5 / 4]], rtol=1e-12)
@@ -329,10 +333,10 @@ def test_of_many_tags_the_true_and_the_likeliest_are_judged():
 
 def test_a_word_may_have_more_tags_than_are_judged_of_others(monkeypatch):
     text = [("a b c d a b", "X Y Z X Y Z"), ("e f g e", "X Y Z Y")]
-    exact = fitted(text).words_
+    exact = fitted(text).emission_model_
     monkeypatch.setattr(guesser, "LIKELY", 1)
     monkeypatch.setattr(guesser, "AT_ONCE", 6)  # two words at a time
-    near = fitted(text).words_
+    near = fitted(text).emission_model_
     assert near.strength == exact.strength  # words of two tags are judged by those two
     assert np.abs(near.guesser.weights - exact.guesser.weights).max() < 0.3
 
@@ -345,7 +349,7 @@ def test_the_weights_are_judged_by_the_rarest_words():
         twice = [f"{stem}{end}" for stem in ("po", "ri", "sa", "nu", "ge", "va") for end in ("ing", "ed")]
         words, tags = [*once, *twice], [0, 1] * 6 + [1, 0] * 6
         counts = np.array([1.0] * 12 + [often] * 12)
-        rows = Rows(np.ones(24, np.int64), np.array(tags))
+        rows = RaggedRows(np.ones(24, np.int64), np.array(tags))
         return Guesser.learn(Letters(words), np.ones(24, bool), rows, counts, 2, 3)[0].weights
 
     assert not np.allclose(learned(2.0), learned(1.0))
@@ -422,7 +426,7 @@ def test_votes_of_the_first_order_have_no_third():
 @pytest.mark.parametrize("dense", [True, False])
 def test_transitions_sum_to_one_for_every_context(order, dense, monkeypatch):
     if not dense:
-        monkeypatch.setattr("tagger.hmm.transitions.DENSE", 0)
+        monkeypatch.setattr("tagger.arrays.keyed.DENSE", 0)
     model = fitted(TEXT * 20, order=order)
     K = len(model.classes_)
     for u, v in product(range(K + 1), range(K + 1)):
@@ -431,24 +435,24 @@ def test_transitions_sum_to_one_for_every_context(order, dense, monkeypatch):
         pair, every = np.full(K + 1, u * (K + 1) + v), np.arange(K + 1)
         P = model.transitions_.probabilities(pair, every)
         assert P.sum() == pytest.approx(1.0, abs=1e-12) and (P[:K] > 0).all()
-        for place in range(-1, len(model.neighbours_.entries)):
-            if place < 0 or model.neighbours_.entries[place] % K == v:
+        for place in range(-1, len(model.transition_model_.entries)):
+            if place < 0 or model.transition_model_.entries[place] % K == v:
                 with np.errstate(divide="ignore"):  # log of P(end | start) = 0
-                    scores = model.neighbours_.onward(pair, every, np.full(K + 1, place))
+                    scores = model.transition_model_.onward(pair, every, np.full(K + 1, place))
                 assert np.exp(scores).sum() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_words_given_two_tags_share_what_they_share_given_one():
     """The frequent words of a tag and all others together have probability 1, whatever tag comes before."""
     model = fitted([*TEXT * 20, ("the owl sings", "D N V"), ("3 emus", "C N"), ("a newt", "D N"), ("eels swim", "N V")])
-    near, K = model.neighbours_, len(model.classes_)
+    near, K = model.transition_model_, len(model.classes_)
     assert len(near.entries) > 5
     pairs = np.arange((K + 1) ** 2)
     np.testing.assert_allclose(near.arrivals(pairs, np.zeros(len(pairs)), pairs * 0 - 2), np.log(near.other_share))
     for u, v in product(range(K + 1), range(K)):
         own = np.flatnonzero(near.entries % K == v)
         words = [model.lexicon_.words[int(e) // K] for e in near.entries[own]]
-        base = np.exp(model.words_(words)[0][:, v])
+        base = np.exp(model.emission_model_(words)[0][:, v])
         pairs = np.full(len(own), u * (K + 1) + v)
         given = np.exp(near.arrivals(pairs, np.log(base), own)).sum()
         total = given + near.others[v] * near.other_share[u * (K + 1) + v]
@@ -461,7 +465,7 @@ def test_the_lattice_of_a_model_equals_its_formulas_path_by_path():
     """Counts of neighbours are made again here, in plain Python; all paths over the candidates are added up."""
     text = [*TEXT * 20, ("the owl sings", "D N V"), ("dogs dog dogs", "N V N"), ("3 emus", "C N")] * 2
     model = fitted(text)
-    names, near = [*model.classes_, "#"], model.neighbours_
+    names, near = [*model.classes_, "#"], model.transition_model_
     K, (kappa, kappa_after) = len(model.classes_), near.kappas
     seen, before, after, pairs = Counter(), Counter(), Counter(), Counter()
     for words, tags in text:
@@ -475,7 +479,7 @@ def test_the_lattice_of_a_model_equals_its_formulas_path_by_path():
     assert "owl" not in often and "dogs" in often
 
     def word(u, v, x):
-        P = np.exp(model.words_([x])[0][0, names.index(v)])
+        P = np.exp(model.emission_model_([x])[0][0, names.index(v)])
         if x in often:
             return (before[u, v, x] + kappa * P) / (pairs[u, v] + kappa)
         rest = pairs[u, v] - sum(count for (a, b, y), count in before.items() if (a, b) == (u, v) and y in often)

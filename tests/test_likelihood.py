@@ -11,8 +11,8 @@ import pytest
 from tagger.corpus.partial import Choices
 from tagger.crf import objective as likelihood_module
 from tagger.crf import score_tables as tables_module
-from tagger.crf.objective import Likelihood
-from tagger.crf.parameters import Corpus, Layout
+from tagger.crf.objective import PenalizedLikelihood
+from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.features.encoder import learn_features
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import describe, margin, parse_templates
@@ -48,13 +48,13 @@ def encoded():
     windows = Windows.of(words, margin(templates))
     parts = TagParts(TAGS, None)
     features, counts, values = learn_features(templates, windows, tags, parts)
-    corpus = Corpus(features, values, windows, np.array(list(map(len, words))), tags, Choices.none(K), K, parts)
-    return corpus, Layout(corpus, counts)
+    corpus = EncodedCorpus(features, values, windows, np.array(list(map(len, words))), tags, Choices.none(K), K, parts)
+    return corpus, ParameterLayout(corpus, counts)
 
 
 def build(l2=0.3, threads=1, dtype=np.float64, folds=None):
     corpus, layout = encoded()
-    return Likelihood(corpus, layout, l2, threads, dtype, folds)
+    return PenalizedLikelihood(corpus, layout, l2, threads, dtype, folds)
 
 
 def random_weights(size, scale=1.0):
@@ -182,7 +182,7 @@ def test_parts_of_the_corpus_add_up_to_the_whole():
 def test_curvature_is_the_diagonal_of_the_second_derivative_for_single_tokens():
     """Without neighbours nothing but p · (1 - p) bends the loss."""
     corpus, layout = encoded()
-    alone = Likelihood(corpus, layout, 0.3, dtype=np.float64, folds=[np.array([3])])
+    alone = PenalizedLikelihood(corpus, layout, 0.3, dtype=np.float64, folds=[np.array([3])])
     weights = random_weights(layout.size)
     found, step = alone.curvature(weights), 1e-4
     for i in range(layout.features_end):

@@ -15,12 +15,12 @@ from tagger.chain.scores import path_scores
 from tagger.errors import ModelError
 from tagger.models.explain import explain
 from tagger.neural import BiLSTMTagger
-from tagger.neural.characters import LONGEST, Alphabet
-from tagger.neural.lookup import Lookup
-from tagger.neural.lstm import Direction
-from tagger.neural.numpy_network import Network, Sizes
+from tagger.neural.characters import LONGEST, CharacterSet
+from tagger.neural.lookup import InputLookup
+from tagger.neural.lstm import LSTMDirection
+from tagger.neural.numpy_network import NumpyNetwork, Sizes
 from tagger.neural.occlusion import FAR, occluded
-from tagger.neural.word_vectors import Vectors, read_vectors
+from tagger.neural.word_vectors import WordVectors, read_vectors
 from tagger.words.lexicon import Lexicon
 
 LENGTHS = [3, 1, 0, 5, 5]
@@ -49,7 +49,7 @@ def test_the_packed_lstm_equals_the_textbook(backwards):
     weights = [random.normal(size=shape).astype(np.float32) for shape in ((D, 4 * H), (H, 4 * H), (4 * H,))]
     table = random.normal(size=(6, D)).astype(np.float32)  # distinct inputs, which come back
     rows = random.integers(0, 6, sum(LENGTHS))
-    pack, way = Pack.of(LENGTHS), Direction.of(*weights)
+    pack, way = Pack.of(LENGTHS), LSTMDirection.of(*weights)
     states, last = way.run(pack, way.project(table), rows[pack.tokens], backwards)
     found = np.split(pack.unpack(states), np.cumsum(LENGTHS)[:-1])
     for i, own in enumerate(np.split(rows, np.cumsum(LENGTHS)[:-1])):
@@ -60,7 +60,7 @@ def test_the_packed_lstm_equals_the_textbook(backwards):
 
 
 def test_letters_of_one_word_only_are_unknown():
-    alphabet = Alphabet.of(["ab", "ba", "cc", "é𝔸"])
+    alphabet = CharacterSet.of(["ab", "ba", "cc", "é𝔸"])
     numbers, lengths = alphabet.numbers(["abc", "", "𝔸b"])
     unknown = len(alphabet) - 1
     assert lengths.tolist() == [3, 0, 2] and len(alphabet) == 3
@@ -68,7 +68,7 @@ def test_letters_of_one_word_only_are_unknown():
 
 
 def test_of_very_long_words_the_ends_are_read():
-    alphabet = Alphabet.of(["ab", "abc", "cb"])
+    alphabet = CharacterSet.of(["ab", "abc", "cb"])
     numbers, lengths = alphabet.numbers(["a" * 100 + "b" * 100, "a" * LONGEST])
     assert lengths.tolist() == [LONGEST, LONGEST]
     assert numbers[:LONGEST].tolist() == [0] * (LONGEST // 2) + [1] * (LONGEST // 2)
@@ -76,10 +76,10 @@ def test_of_very_long_words_the_ends_are_read():
 
 def random_network(layers=1, vectors=None, seed=2):
     random = np.random.default_rng(seed)
-    lookup = Lookup.of(["The", "the", "To", "to", "dog", "barks", "."], vectors or Vectors.none())
+    lookup = InputLookup.of(["The", "the", "To", "to", "dog", "barks", "."], vectors or WordVectors.none())
     sizes = Sizes(word=6, letter=5, spelling=4, hidden=7, layers=layers)
     shapes = sizes.shapes(len(lookup.words) + 1, len(lookup.alphabet), lookup.vectors.size, 3)
-    return Network(lookup, sizes, {n: random.normal(size=s).astype(np.float32) * 0.5 for n, s in shapes.items()})
+    return NumpyNetwork(lookup, sizes, {n: random.normal(size=s).astype(np.float32) * 0.5 for n, s in shapes.items()})
 
 
 @pytest.mark.parametrize("layers", [1, 2])

@@ -13,7 +13,7 @@ from tagger.errors import TrainingError
 from tagger.files import resources
 from tagger.files.reading import Lines
 from tagger.tagging.annotator import Annotator
-from tagger.tagging.render import PlainRendering
+from tagger.tagging.render import LineRenderer
 
 MANY = [Sentence([f"w{i % 50}" for i in range(20)], [f"T{20 * n + i}" for i in range(20)]) for n in range(100)]
 
@@ -131,7 +131,7 @@ def test_only_a_training_or_the_option_sets_a_limit(tmp_path, arguments, limited
 def peak_of_tagging(folder, model, text):
     """The most bytes that Python objects and arrays have while `tag` works on a text, block by block."""
     (folder / "text.txt").write_text(text)
-    work = PlainRendering(Annotator(model), skip=False)()
+    work = LineRenderer(Annotator(model), skip=False)()
     tracemalloc.start()
     tokens = sum(work(named)[1] for named, _ in named_blocks(Lines(folder / "text.txt"), PlainLines(), Hint()))
     peak = tracemalloc.get_traced_memory()[1]

@@ -150,7 +150,7 @@ def test_a_model_without_a_form_takes_words_as_they_are_written():
     new = CRFTagger().fit(corpus, init=old)
     assert new.lexicon_.form is None
     assert new.lexicon_.known([normalize("NFD", "é"), "é"]).tolist() == [True, False]
-    assert ["normalization", "none: words as they are written"] in new.story()[0].rows
+    assert ["normalization", "none: words as they are written"] in new.summarize()[0].rows
 
 
 def test_an_unknown_form_is_refused(tmp_path):

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tagger.crf.lbfgs import minimise
+from tagger.crf.lbfgs import minimize
 
 
 def bowl(x):
@@ -16,21 +16,21 @@ def bowl(x):
 
 @pytest.mark.parametrize("scale", [[1.0, 1.0], [1.0, 1000**-0.5], [3.0, 0.1]])
 def test_finds_the_minimum_whatever_the_scale(scale):
-    found = minimise(bowl, np.zeros(2), np.array(scale), max_iterations=100, tolerance=0.0)
+    found = minimize(bowl, np.zeros(2), np.array(scale), max_iterations=100, tolerance=0.0)
     np.testing.assert_allclose(found.x, [1, -2], atol=1e-6)
     assert found.loss == pytest.approx(1.0, abs=1e-9)
 
 
 def test_the_right_scale_saves_iterations():
-    plain = minimise(bowl, np.zeros(2), np.ones(2), 100, 0.0)
-    scaled = minimise(bowl, np.zeros(2), np.array([1.0, 1000**-0.5]), 100, 0.0)
+    plain = minimize(bowl, np.zeros(2), np.ones(2), 100, 0.0)
+    scaled = minimize(bowl, np.zeros(2), np.array([1.0, 1000**-0.5]), 100, 0.0)
     assert scaled.evaluations < plain.evaluations
 
 
 def test_the_watcher_sees_every_iteration_with_falling_loss():
     seen = []
     watch = lambda i, loss, x: seen.append((i, loss, bowl(x)[0]))  # noqa: E731
-    found = minimise(bowl, np.zeros(2), np.ones(2), 4, watch=watch)
+    found = minimize(bowl, np.zeros(2), np.ones(2), 4, watch=watch)
     assert [i for i, _, _ in seen] == [1, 2, 3, 4] and found.iterations == 4
     assert all(loss == pytest.approx(again, rel=1e-12) for _, loss, again in seen)
     assert all(a[1] >= b[1] for a, b in pairwise(seen))
@@ -44,12 +44,12 @@ def test_stops_when_the_loss_hardly_falls():
     def slow(x):
         return float(1e6 + steep @ x**2), 2 * steep * x
 
-    found = minimise(slow, np.ones(20), np.ones(20), 500, tolerance=0.5)
+    found = minimize(slow, np.ones(20), np.ones(20), 500, tolerance=0.5)
     assert found.iterations == 11 and "less than 0.5 of itself" in found.reason
 
 
 def test_the_watcher_may_end_it():
-    found = minimise(bowl, np.zeros(2), np.ones(2), 50, watch=lambda i, loss, x: "enough" if i == 3 else None)
+    found = minimize(bowl, np.zeros(2), np.ones(2), 50, watch=lambda i, loss, x: "enough" if i == 3 else None)
     assert (found.iterations, found.reason) == (3, "enough")
 
 
@@ -65,7 +65,7 @@ def lasso(n=30, seed=0):
 def test_l1_ends_where_the_optimality_conditions_hold(l1, stretch):
     function = lasso()
     scale = np.linspace(1, stretch, 30)
-    found = minimise(function, np.zeros(30), scale, 2000, l1=l1)
+    found = minimize(function, np.zeros(30), scale, 2000, l1=l1)
     _, gradient = function(found.x)
     zero = found.x == 0
     assert zero.any() and (np.abs(gradient[zero]) <= l1 + 1e-4).all()
@@ -74,20 +74,20 @@ def test_l1_ends_where_the_optimality_conditions_hold(l1, stretch):
 
 
 def test_a_large_l1_leaves_nothing():
-    found = minimise(lasso(), np.zeros(30), np.ones(30), 100, l1=1e6)
+    found = minimize(lasso(), np.zeros(30), np.ones(30), 100, l1=1e6)
     assert not found.x.any() and found.reason == "the gradient is zero"
 
 
 def test_l1_from_a_distant_start_comes_to_the_same_end():
     function = lasso()
-    near = minimise(function, np.zeros(30), np.ones(30), 2000, l1=3.0)
-    far = minimise(function, np.full(30, 5.0), np.ones(30), 2000, l1=3.0)
+    near = minimize(function, np.zeros(30), np.ones(30), 2000, l1=3.0)
+    far = minimize(function, np.full(30, 5.0), np.ones(30), 2000, l1=3.0)
     np.testing.assert_allclose(near.x, far.x, atol=1e-4)
 
 
 def test_a_function_that_lies_is_given_up():
     """The gradient points uphill: no step brings what it promises."""
-    found = minimise(lambda x: (float(x @ x), -2 * x), np.ones(3), np.ones(3), 50)
+    found = minimize(lambda x: (float(x @ x), -2 * x), np.ones(3), np.ones(3), 50)
     assert found.iterations == 0 and "no lower loss" in found.reason
 
 
@@ -99,7 +99,7 @@ def test_no_step_is_wild():
         asked.append(x.copy())
         return float(np.sqrt(1 + x @ x)), x / np.sqrt(1 + x @ x)
 
-    found = minimise(flat, np.full(3, 40.0), np.ones(3), 200)
+    found = minimize(flat, np.full(3, 40.0), np.ones(3), 200)
     moves = np.abs(np.diff(asked, axis=0)).max(axis=1)
     assert moves.max() <= 3.0 + 1e-9
     np.testing.assert_allclose(found.x, 0.0, atol=1e-3)

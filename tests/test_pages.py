@@ -12,8 +12,8 @@ import pytest
 from browser import luminance, opened
 
 from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model
-from tagger.experiments.crossval import Point
-from tagger.models.base import Following
+from tagger.experiments.crossval import CurvePoint
+from tagger.models.base import TransitionTable
 from tagger.reports.curve import curve_page, last_gain
 from tagger.reports.html import page_template
 from tagger.reports.model import SHOWN, cells, heat_map, model_page
@@ -21,7 +21,7 @@ from tagger.reports.svg import BOTTOM, LEFT, RIGHT, TOP, WHOLE, Scale, learning_
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"
-POINTS = [Point(1000, 0.81, (0.79, 0.83)), Point(2000, 0.86, (0.84, 0.88)), Point(4000, 0.90, None)]
+POINTS = [CurvePoint(1000, 0.81, (0.79, 0.83)), CurvePoint(2000, 0.86, (0.84, 0.88)), CurvePoint(4000, 0.90, None)]
 EVIL = "</td><script>alert(1)</script>\u202e"
 
 
@@ -59,7 +59,7 @@ def test_the_points_lie_where_their_numbers_are():
 
 
 def test_many_points_have_labels_that_do_not_touch():
-    svg = learning_curve("c", [Point(100 << i, 0.5 + i / 50, None) for i in range(20)])
+    svg = learning_curve("c", [CurvePoint(100 << i, 0.5 + i / 50, None) for i in range(20)])
     xs = [float(x) for x in re.findall(r'<text class="value" x="([\d.]+)"', svg)]
     assert svg.count("<circle") == 20 and 5 <= len(xs) <= 8 and np.diff(xs).min() > 30
     assert ">88.0<" in svg  # the last one, of the whole corpus
@@ -74,17 +74,17 @@ def test_a_single_point_is_a_picture_too():
 
 
 def test_the_colours_of_the_heat_map_by_hand():
-    weights = cells(Following("weight", np.array([[3.0, -3.0], [0.04, -1.0]])))
+    weights = cells(TransitionTable("weight", np.array([[3.0, -3.0], [0.04, -1.0]])))
     assert [[(cell.text, cell.shade) for cell in row] for row in weights] == [
         [("+3.0", "s6"), ("-3.0", "n6")],
         [("", ""), ("-1.0", "n2")],
     ]
-    probabilities = cells(Following("probability", np.array([[1.0, 0.25], [0.004, 0.0]])))
+    probabilities = cells(TransitionTable("probability", np.array([[1.0, 0.25], [0.004, 0.0]])))
     assert [[(cell.text, cell.shade) for cell in row] for row in probabilities] == [
         [("1.00", "s6"), (".25", "s2")],
         [("", ""), ("", "")],
     ]
-    assert cells(Following("weight", np.zeros((1, 1))))[0][0].text == ""
+    assert cells(TransitionTable("weight", np.zeros((1, 1))))[0][0].text == ""
 
 
 @pytest.mark.parametrize("make", [HMMTagger, lambda: HMMTagger(order=1), lambda: CRFTagger(max_iterations=8)])
@@ -94,7 +94,7 @@ def test_the_heat_map_shows_the_numbers_of_the_model(make):
     assert len(heat.tags) == SHOWN and heat.left_out == len(model.classes_) - SHOWN
     assert heat.tags[0] == max(model.classes_, key=lambda tag: model.tag_counts()[model.classes_.index(tag)])
     assert len(heat.rows) == len(heat.rows[0]) == SHOWN + 1
-    values = model.following().values
+    values = model.transition_table().values
     dt, nn = (model.classes_.index(tag) for tag in ("DT", "NN"))
     there = {(a, b): heat.rows[i][j].text for i, a in enumerate(heat.tags) for j, b in enumerate(heat.tags)}
     assert float(there["DT", "NN"]) == pytest.approx(values[dt, nn], abs=0.051)
@@ -110,7 +110,7 @@ def test_the_heat_map_shows_the_numbers_of_the_model(make):
 
 
 def test_a_model_without_transitions_has_a_page_without_a_heat_map(monkeypatch):
-    monkeypatch.setattr(HMMTagger, "following", lambda self: None)
+    monkeypatch.setattr(HMMTagger, "transition_table", lambda self: None)
     page = model_page(page_template("model.html"), "m", HMMTagger().fit(read_corpus(TEST)))
     assert "Which tag after which?" not in page and "Settings" in page
 

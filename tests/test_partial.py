@@ -7,7 +7,7 @@ import pytest
 from tagger import CRFTagger, Sentence, load_model, save_model
 from tagger.cli import run
 from tagger.corpus.partial import OPEN, read_choices
-from tagger.crf.objective import Likelihood
+from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.tagger import rounded
 from tagger.errors import TrainingError
 
@@ -29,7 +29,7 @@ def sentences(text=PARTIAL):
 def build(text=PARTIAL, **settings):
     model = CRFTagger(features="comparison", partial=True)
     corpus, layout = model.encode(sentences(text))
-    return model, corpus, layout, Likelihood(corpus, layout, 0.3, dtype=np.float64, **settings)
+    return model, corpus, layout, PenalizedLikelihood(corpus, layout, 0.3, dtype=np.float64, **settings)
 
 
 def test_choices_are_read_and_whole_tags_with_a_bar_are_not():

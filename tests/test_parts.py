@@ -7,8 +7,8 @@ import pytest
 
 from tagger import CRFTagger, Sentence, load_model, save_model
 from tagger.chain.pack import Pack
-from tagger.crf.objective import Likelihood
-from tagger.crf.scorer import Emissions
+from tagger.crf.objective import PenalizedLikelihood
+from tagger.crf.scorer import FeatureScorer
 from tagger.errors import ModelError
 from tagger.features.functions import Words, jamo, length
 from tagger.features.tag_parts import TagParts, separator_of
@@ -59,7 +59,7 @@ def test_without_a_separator_nothing_changes():
 def test_the_gradient_agrees_with_differences():
     corpus, layout = CRFTagger(features="comparison").encode(CORPUS)
     assert corpus.parts.names and (corpus.features.rows.tags >= corpus.K).any()
-    loss = Likelihood(corpus, layout, 0.3, dtype=np.float64)
+    loss = PenalizedLikelihood(corpus, layout, 0.3, dtype=np.float64)
     weights = np.random.default_rng(0).normal(size=layout.size)
     gradient = loss(weights)[1].copy()
     for i in np.random.default_rng(1).choice(layout.size, 60, replace=False):
@@ -104,8 +104,8 @@ def test_a_stem_speaks_for_tags_never_seen_with_it(template, tmp_path):
 def test_explanations_add_up_to_the_scores():
     model = CRFTagger(max_iterations=20).fit(CORPUS)
     words = ["busaneul"]
-    emissions = Emissions(model.features_, model.weights_, model.parts_)([words], Pack.of([1]))[0]
-    terms = model.anatomy(words)
+    emissions = FeatureScorer(model.features_, model.weights_, model.parts_)([words], Pack.of([1]))[0]
+    terms = model.score_terms(words)
     for k in range(len(model.classes_)):
         expected = emissions[k] + model.start_[k] + model.end_[k]
         assert sum(terms([k], 0).values()) == pytest.approx(float(expected), abs=1e-5)

@@ -14,9 +14,9 @@ from browser import luminance, opened
 
 from tagger import CRFTagger, HMMTagger, Sentence, evaluate, read_corpus, save_model, write_corpus
 from tagger.evaluation import breakdown
-from tagger.evaluation.error_sample import fair_shares, mistakes
+from tagger.evaluation.error_sample import error_examples, fair_shares
 from tagger.models.explain import explain
-from tagger.reports.evaluation import LISTED, Judged, evaluation_page, shades
+from tagger.reports.evaluation import LISTED, EvaluationRun, evaluation_page, shades
 from tagger.reports.html import page_template
 from tagger.reports.svg import accuracy_bars, compact
 
@@ -45,7 +45,7 @@ def test_calibration_by_hand():
 def test_groups_by_hand():
     gold = [Sentence(["a", "a", "b", "new", "a", "a"], "XXYXXX"), Sentence(["b"], "Y"), Sentence([], [])]
     guesses = [list("XXXXXY"), ["Y"], []]
-    right = breakdown.whether_right(gold, guesses)
+    right = breakdown.correct_tokens(gold, guesses)
     assert right.tolist() == [True, True, False, True, True, False, True]
     assert triples(breakdown.by_length(gold, right)) == [("1–5", 1, 1), ("6–10", 6, 4)]
     lexicon = HMMTagger().fit([Sentence(["a", "a", "b"], "XYY"), Sentence(["a"] * 3, "XXX")]).lexicon_
@@ -107,7 +107,7 @@ def test_fair_shares(counts, limit, shares):
 
 def test_errors_of_a_kind_come_from_all_over_the_corpus():
     gold = [Sentence(["w"], ["A"]) for _ in range(100)]
-    assert [one.sentence for one in mistakes(gold, [["B"]] * 100, 4)] == [0, 25, 50, 75]
+    assert [one.sentence for one in error_examples(gold, [["B"]] * 100, 4)] == [0, 25, 50, 75]
 
 
 def test_confidence_is_the_probability_of_the_guess_also_under_new_names():
@@ -172,7 +172,8 @@ def page_of(gold, guesses, model=None):
     found = evaluate(gold, guesses, model.lexicon_ if model else None)
     lexicon, names = (model.lexicon_, model.classes_) if model else (None, [])
     return evaluation_page(
-        page_template("evaluation.html"), Judged("<title>", gold, guesses, found, model, lexicon, names, None, [])
+        page_template("evaluation.html"),
+        EvaluationRun("<title>", gold, guesses, found, model, lexicon, names, None, []),
     )
 
 

@@ -5,36 +5,36 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tagger.arrays import ragged
-from tagger.arrays.keyed import summed, tally
-from tagger.arrays.ragged import Rows, adds_up
+from tagger.arrays import keyed
+from tagger.arrays.keyed import count_keys, sum_by_key
+from tagger.arrays.ragged import RaggedRows, sums_to
 
 
 @pytest.mark.parametrize("dense", [True, False])
 @pytest.mark.parametrize("count", [0, 1, 300])
 def test_keys_are_counted_and_their_weights_added_up(dense, count, monkeypatch):
-    monkeypatch.setattr(ragged, "DENSE", 1 << 22 if dense else 0)
+    monkeypatch.setattr(keyed, "DENSE", 1 << 22 if dense else 0)
     random = np.random.default_rng(count)
     keys, weights = random.integers(50, size=count), random.random(count) + 0.1
     sums = Counter()
     for key, weight in zip(keys.tolist(), weights.tolist(), strict=True):
         sums[key] += weight
-    found, times = tally(keys, 50)
+    found, times = count_keys(keys, 50)
     assert dict(zip(found.tolist(), times.tolist(), strict=True)) == Counter(keys.tolist())
     assert found.tolist() == sorted(sums)
-    found, of_key, of_each = summed(keys, weights, 50)
+    found, of_key, of_each = sum_by_key(keys, weights, 50)
     assert found.tolist() == sorted(sums)
     np.testing.assert_allclose(of_key, [sums[key] for key in sorted(sums)])
     np.testing.assert_allclose(of_each, [sums[key] for key in keys.tolist()])
 
 
 def test_cells_become_rows_and_rows_know_their_entries():
-    own = Rows.of(np.array([1, 2, 7]), 4, 3)  # row 0: tags 1 and 2, row 2: tag 1
+    own = RaggedRows.of(np.array([1, 2, 7]), 4, 3)  # row 0: tags 1 and 2, row 2: tag 1
     assert (own.widths.tolist(), own.tags.tolist(), own.owners.tolist()) == ([2, 0, 1, 0], [1, 2, 1], [0, 0, 2])
     entries, widths = own.entries(np.array([2, 1, 0]))
     assert (entries.tolist(), widths.tolist()) == ([2, 0, 1], [1, 0, 2])
 
 
 def test_lengths_of_a_stranger_do_not_wrap_around():
-    assert adds_up(np.array([1, 2], np.uint64), 3)
-    assert not adds_up(np.array([2**64 - 1, 4], np.uint64), 3)
+    assert sums_to(np.array([1, 2], np.uint64), 3)
+    assert not sums_to(np.array([2**64 - 1, 4], np.uint64), 3)

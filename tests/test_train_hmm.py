@@ -45,7 +45,7 @@ def test_raw_text_lexicon_and_first_order(say):
     assert len(values) == 5 and values == sorted(values)
     model = load_model("model.npz")
     assert model.predict([["The", "zig", "sleeps", "."]])[0][1] == "NN"
-    assert model.summary_["unlabeled"] == 8 and len(model.words_.allowed.words) == 2
+    assert model.summary_["unlabeled"] == 8 and len(model.emission_model_.allowed.words) == 2
     assert say("train-hmm", TRAIN, "--order", 1, "-q", "-o", "first.npz") == (0, "", "")
     assert load_model("first.npz").order == 1
 

@@ -373,9 +373,9 @@ def test_a_gradient_of_zero_ends_training_at_once():
 
 
 def test_a_loss_that_is_no_number_is_named(monkeypatch):
-    from tagger.crf.objective import Likelihood
+    from tagger.crf.objective import PenalizedLikelihood
 
-    monkeypatch.setattr(Likelihood, "__call__", lambda self, weights: (float("nan"), np.ones_like(weights)))
+    monkeypatch.setattr(PenalizedLikelihood, "__call__", lambda self, weights: (float("nan"), np.ones_like(weights)))
     with pytest.raises(TrainingError, match="the loss became nan: no model"):
         CRFTagger().fit([Sentence(["a", "b"], ["X", "Y"])])
 

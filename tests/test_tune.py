@@ -14,7 +14,7 @@ import pytest
 from tagger import CRFTagger, load_model, read_corpus, write_corpus
 from tagger.experiments.crossval import fold_numbers
 from tagger.experiments.search import LEAST_L1, LEAST_L2, Search, Setting, Trial, neighbour
-from tagger.experiments.trials import FOLDS, Rehearsal
+from tagger.experiments.trials import FOLDS, SettingTrials
 
 DATA = Path(__file__).parent.parent / "data"
 TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"
@@ -89,7 +89,7 @@ EXACT = {"tolerance": 1e-7, "max_iterations": 300, "features": "comparison"}
 
 @pytest.mark.parametrize("setting", [Setting(0.5, 0.0, 1), Setting(0.5, 0.0, 3), Setting(0.1, 0.3, 2)])
 def test_a_trial_of_a_fold_is_a_training_without_its_sentences(corpus, setting):
-    rehearsal = Rehearsal(CRFTagger(**EXACT), corpus)
+    rehearsal = SettingTrials(CRFTagger(**EXACT), corpus)
     numbers = fold_numbers(corpus, FOLDS, 0)
     rest = [sentence for sentence, number in zip(corpus, numbers, strict=True) if number != 2]
     alone = CRFTagger(**EXACT | vars(setting)).fit(rest)
@@ -106,7 +106,7 @@ def test_a_trial_of_a_fold_is_a_training_without_its_sentences(corpus, setting):
 def test_parts_of_tags_are_held_at_zero_like_tags(corpus):
     joined = {"NN": "N+S", "DT": "D+S", "PRP": "P+S", "VBD": "V+P", "X": "X+P"}
     sentences = [sentence.with_tags([joined.get(tag, tag) for tag in sentence.tags]) for sentence in corpus]
-    rehearsal = Rehearsal(CRFTagger(**EXACT), sentences)
+    rehearsal = SettingTrials(CRFTagger(**EXACT), sentences)
     assert rehearsal.model.parts_.names
     numbers = fold_numbers(sentences, FOLDS, 0)
     rest = [sentence for sentence, number in zip(sentences, numbers, strict=True) if number != 0]
@@ -116,19 +116,19 @@ def test_parts_of_tags_are_held_at_zero_like_tags(corpus):
 
 
 def test_a_warm_start_ends_where_a_cold_one_does(corpus):
-    cold, warm = (Rehearsal(CRFTagger(**EXACT), corpus, dev=corpus[:20]) for _ in range(2))
+    cold, warm = (SettingTrials(CRFTagger(**EXACT), corpus, dev=corpus[:20]) for _ in range(2))
     warm.judge(Setting(0.25, 0.0, 1))
     setting = Setting(0.5, 0.1, 2)
     assert warm.train(setting, None).loss == pytest.approx(cold.train(setting, None).loss, rel=1e-4)
 
 
 def test_every_fold_judges_its_own_sentences_once(corpus):
-    judges = Rehearsal(CRFTagger(**EXACT), corpus).judges
+    judges = SettingTrials(CRFTagger(**EXACT), corpus).judges
     assert sorted(id(s) for own in judges.values() for s in own) == sorted(map(id, corpus))
 
 
 def test_no_fold_begins_with_the_weights_of_another(corpus, monkeypatch):
-    rehearsal = Rehearsal(CRFTagger(max_iterations=3), corpus)
+    rehearsal = SettingTrials(CRFTagger(max_iterations=3), corpus)
     rehearsal.judge(Setting(0.25, 0.0, 1))
     begun = []
     monkeypatch.setattr(rehearsal.likelihood.__class__, "curvature", lambda self, weights: begun.append(weights) or 1.0)
@@ -141,7 +141,7 @@ def test_no_fold_begins_with_the_weights_of_another(corpus, monkeypatch):
 
 def test_a_model_to_go_on_from_keeps_its_features(corpus):
     old = CRFTagger(max_iterations=20).fit(corpus[:70])
-    rehearsal = Rehearsal(CRFTagger(max_iterations=20), corpus[70:], dev=corpus[:20], init=old)
+    rehearsal = SettingTrials(CRFTagger(max_iterations=20), corpus[70:], dev=corpus[:20], init=old)
     kept = rehearsal.kept(rehearsal.counts[None], 1000)
     assert kept[rehearsal.layout.centre != 0].all() and not kept.all()
     assert rehearsal.judge(Setting(0.5, 0.0, 1)).accuracy > 0.9

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagger.arrays import string_spans
-from tagger.arrays.string_spans import Pieces, distinct, hashes
+from tagger.arrays.string_spans import StringSpans, distinct, hashes
 from tagger.arrays.string_table import StringTable
 from tagger.words.vocabulary import Vocabulary
 
@@ -30,13 +30,13 @@ def test_collisions_are_told_apart(monkeypatch):
     table, ids = StringTable.build(words)
     assert table.find(words).tolist() == ids.tolist()
     assert table.find(["word99", "word", "w" * 50]).tolist() == [-1, -1, -1]
-    firsts, numbers = distinct(Pieces.of([*words, *words]))
+    firsts, numbers = distinct(StringSpans.of([*words, *words]))
     assert sorted(firsts.tolist()) == list(range(41)) and firsts[numbers].tolist() == [*range(41), *range(41)]
 
 
 def test_hashes_depend_on_the_string_alone():
     """They are part of the file format: strings keep their order on every machine and in every version."""
-    found = Pieces.of(["", "a", "b", "ab", "ba", "日本", "a"]).encoded().hashes.tolist()
+    found = StringSpans.of(["", "a", "b", "ab", "ba", "日本", "a"]).encoded().hashes.tolist()
     assert found[1] == found[6] and len(set(found)) == 6
     assert found[:4] == [0, 4596864348043169530, 18384713157422100250, 9935488307038637599]
 
@@ -54,7 +54,7 @@ def test_an_empty_table_finds_nothing():
 @settings(deadline=None, derandomize=True, max_examples=100)
 @given(st.lists(st.lists(st.none() | anything, max_size=8), max_size=5))
 def test_pieces_are_their_strings(several):
-    joined = Pieces.joined([Pieces.of_some(strings) for strings in several])
+    joined = StringSpans.joined([StringSpans.of_some(strings) for strings in several])
     strings = [string for own in several for string in own]
     assert joined.strings() == strings
     firsts, numbers = distinct(joined)

@@ -1,1 +1,13 @@
-"""Arrays without linguistics: model archives, ragged rows, keyed sums, tables of strings."""
+"""Arrays without linguistics: the containers that models are made of and stored in.
+
+Read in this order:
+
+- `npz`: named arrays in a model file, checked as they are taken out;
+- `ragged`: rows of different lengths in one flat array;
+- `keyed`: counts, sums and values under sorted whole-number keys;
+- `string_spans`: many strings as spans of one text, cut and hashed without copying;
+- `hash_index`: find numbers among sorted hashes;
+- `string_table`: an immutable set of strings, stored as one UTF-8 blob.
+
+The idea: one NumPy operation handles a whole corpus or vocabulary at once; no Python object per token.
+"""

@@ -12,7 +12,7 @@ import numpy as np
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd: a product with it has an inverse, so no two numbers become one
 
 
-class Buckets:
+class HashIndex:
     def __init__(self, numbers: np.ndarray) -> None:
         """Of ascending numbers (n,) uint64."""
         self.numbers = np.append(numbers, np.uint64(2**64 - 1))
@@ -37,7 +37,7 @@ class Keys:
     def __init__(self, keys: np.ndarray) -> None:
         spread = keys.astype(np.uint64) * SPREAD
         self.order = np.append(np.argsort(spread), -1)
-        self.buckets = Buckets(spread[self.order[:-1]])
+        self.buckets = HashIndex(spread[self.order[:-1]])
 
     def find(self, keys: np.ndarray) -> np.ndarray:
         """The place of each key, -1 for those that are not here."""

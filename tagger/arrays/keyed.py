@@ -8,7 +8,7 @@ DENSE = 1 << 22  # as many cells may be laid out in full; more are sorted and se
 SMALL, FILLED = 1 << 16, 32  # so many cells are always laid out; others if one in so many is filled
 
 
-def places_among(own: np.ndarray, keys: np.ndarray) -> np.ndarray:
+def find_keys(own: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """(keys,) the place of each key among the ascending numbers `own`, -1 where it is not there."""
     if not len(own):
         return np.full(len(keys), -1)
@@ -21,7 +21,7 @@ def sparse(keys: np.ndarray, cells: int) -> bool:
     return cells > min(DENSE, max(SMALL, FILLED * len(keys)))
 
 
-def tally(keys: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
+def count_keys(keys: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
     """The distinct keys, ascending, and how often each occurs."""
     if sparse(keys, cells):
         return np.unique(keys, return_counts=True)
@@ -30,7 +30,7 @@ def tally(keys: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
     return found, counts[found]
 
 
-def summed(keys: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def sum_by_key(keys: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The distinct keys, ascending, the sum of the positive weights of each, and the same sum for every key given."""
     if sparse(keys, cells):
         found, place = np.unique(keys, return_inverse=True)
@@ -41,7 +41,7 @@ def summed(keys: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.ndarra
     return found, sums[found], sums[keys]
 
 
-class Lookup:
+class KeyedValues:
     """Numbers kept under whole numbers (row · width + column); what is not there is 0."""
 
     def __init__(self, keys: np.ndarray, values: np.ndarray, cells: int) -> None:
@@ -54,4 +54,4 @@ class Lookup:
     def __call__(self, keys: np.ndarray) -> np.ndarray:
         if self.table is not None:
             return self.table[keys]
-        return np.asarray(self.values[places_among(self.keys, keys)])  # of -1 the last
+        return np.asarray(self.values[find_keys(self.keys, keys)])  # of -1 the last

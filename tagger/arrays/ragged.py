@@ -11,14 +11,14 @@ import numpy as np
 from tagger.arrays.npz import Archive, Arrays, narrow
 
 
-class Rows:
+class RaggedRows:
     def __init__(self, widths: np.ndarray, tags: np.ndarray) -> None:
         self.bounds = np.zeros(len(widths) + 1, np.int64)
         np.cumsum(widths, out=self.bounds[1:])
         self.tags = tags  # (entries,)
 
     @classmethod
-    def of(cls, cells: np.ndarray, count: int, K: int) -> Rows:
+    def of(cls, cells: np.ndarray, count: int, K: int) -> RaggedRows:
         """Of ascending cells, row · K + tag."""
         return cls(np.bincount(cells // K, minlength=count), (cells % K).astype(np.int32))
 
@@ -38,7 +38,7 @@ class Rows:
     def entries(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """All entries of these rows, one row after the other, and how many each row has."""
         widths = self.bounds[rows + 1] - self.bounds[rows]
-        return stretches(self.bounds[rows], widths), widths
+        return consecutive(self.bounds[rows], widths), widths
 
     def found(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The same where a row may be -1, which has none; and for each entry which of these rows it belongs to."""
@@ -50,10 +50,10 @@ class Rows:
         return {f"{name}.widths": narrow(self.widths), f"{name}.tags": narrow(self.tags)}
 
     @classmethod
-    def restore(cls, archive: Archive, name: str, count: int, K: int) -> Rows:
+    def restore(cls, archive: Archive, name: str, count: int, K: int) -> RaggedRows:
         widths = archive.take(f"{name}.widths", "u", count)
         tags = archive.take(f"{name}.tags", "u", None)
-        fits = adds_up(widths, len(tags)) and int(tags.max(initial=0)) < K
+        fits = sums_to(widths, len(tags)) and int(tags.max(initial=0)) < K
         archive.check(fits, f"the rows {name!r} do not fit their entries or the tag set")
         rows = cls(widths, tags.astype(np.int32))
         rising = bool((np.diff(rows.owners * K + rows.tags) > 0).all())
@@ -61,12 +61,12 @@ class Rows:
         return rows
 
 
-def adds_up(lengths: np.ndarray, total: int) -> bool:
+def sums_to(lengths: np.ndarray, total: int) -> bool:
     """Whether the lengths sum up to the total, however large the numbers a stranger wrote."""
     return int(lengths.max(initial=0)) <= total and int(lengths.sum(dtype=np.uint64)) == total
 
 
-def stretches(starts: np.ndarray | int, lengths: np.ndarray) -> np.ndarray:
+def consecutive(starts: np.ndarray | int, lengths: np.ndarray) -> np.ndarray:
     """start, start + 1, … as many as each length says, one stretch after the other."""
     places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
     places += np.arange(len(places))
@@ -75,4 +75,4 @@ def stretches(starts: np.ndarray | int, lengths: np.ndarray) -> np.ndarray:
 
 def ranges(lengths: np.ndarray) -> np.ndarray:
     """0 … n-1 for each n, one after the other."""
-    return stretches(0, lengths)
+    return consecutive(0, lengths)

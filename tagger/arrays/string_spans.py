@@ -16,14 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.ragged import ranges, stretches
+from tagger.arrays.ragged import consecutive, ranges
 
 P = 0x9E3779B97F4A7C15  # odd: 2^64 over the golden ratio
 P_INVERSE = pow(P, -1, 1 << 64)
 
 
 @dataclass(frozen=True)
-class Pieces:
+class StringSpans:
     """Strings as stretches of a text; where one ends before it starts, there is none."""
 
     text: str
@@ -31,24 +31,24 @@ class Pieces:
     ends: np.ndarray  # (pieces,)
 
     @classmethod
-    def of(cls, strings: Sequence[str]) -> Pieces:
+    def of(cls, strings: Sequence[str]) -> StringSpans:
         lengths = np.fromiter(map(len, strings), np.int64, len(strings))
         ends = np.cumsum(lengths)
         return cls("".join(strings), ends - lengths, ends)
 
     @classmethod
-    def of_some(cls, strings: Sequence[str | None]) -> Pieces:
+    def of_some(cls, strings: Sequence[str | None]) -> StringSpans:
         there = np.array([string is not None for string in strings], bool)
         return cls.of([string or "" for string in strings]).only(there)
 
     @classmethod
-    def yes(cls, there: np.ndarray) -> Pieces:
+    def yes(cls, there: np.ndarray) -> StringSpans:
         """An empty string where `there` is True."""
         nothing = np.zeros(len(there), np.int64)
         return cls("", nothing, nothing).only(there)
 
     @classmethod
-    def joined(cls, several: Sequence[Pieces]) -> Pieces:
+    def joined(cls, several: Sequence[StringSpans]) -> StringSpans:
         """All of them, one after the other. A text that several share is taken once."""
         texts = {id(pieces.text): pieces.text for pieces in several}
         ends = np.cumsum([0, *map(len, texts.values())]).tolist()
@@ -67,12 +67,12 @@ class Pieces:
     def there(self) -> np.ndarray:
         return self.starts <= self.ends
 
-    def only(self, there: np.ndarray) -> Pieces:
+    def only(self, there: np.ndarray) -> StringSpans:
         """None where `there` is False."""
-        return Pieces(self.text, np.where(there, self.starts, 0), np.where(there, self.ends, -1))
+        return StringSpans(self.text, np.where(there, self.starts, 0), np.where(there, self.ends, -1))
 
-    def take(self, places: np.ndarray) -> Pieces:
-        return Pieces(self.text, self.starts[places], self.ends[places])
+    def take(self, places: np.ndarray) -> StringSpans:
+        return StringSpans(self.text, self.starts[places], self.ends[places])
 
     def strings(self) -> list[str | None]:
         places = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
@@ -98,7 +98,7 @@ class ByteStrings:
 
     @classmethod
     def of(cls, strings: Sequence[str]) -> ByteStrings:
-        return Pieces.of(strings).encoded()
+        return StringSpans.of(strings).encoded()
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -119,7 +119,7 @@ class ByteStrings:
         """The same, one after the other in a blob that holds nothing else."""
         lengths = self.lengths
         ends = np.cumsum(lengths)
-        return ByteStrings(self.blob[stretches(self.starts, lengths)], ends - lengths, ends)
+        return ByteStrings(self.blob[consecutive(self.starts, lengths)], ends - lengths, ends)
 
     def equal(self, mine: np.ndarray, others: ByteStrings, theirs: np.ndarray) -> np.ndarray:
         """Whether each of these pieces of mine is the same string as that piece of the others."""
@@ -152,7 +152,7 @@ def powers(base: int, count: int) -> np.ndarray:
     return np.multiply.accumulate(factors)
 
 
-def distinct(pieces: Pieces) -> tuple[np.ndarray, np.ndarray]:
+def distinct(pieces: StringSpans) -> tuple[np.ndarray, np.ndarray]:
     """The first place of each distinct piece, and for every piece (pieces,) the number of its string among those, -1
     for none. Pieces with one hash are one string, unless a look at their bytes says otherwise."""
     written = pieces.encoded()

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.hash_index import Buckets
+from tagger.arrays.hash_index import HashIndex
 from tagger.arrays.npz import Archive, Arrays, narrow
-from tagger.arrays.ragged import adds_up
-from tagger.arrays.string_spans import ByteStrings, Pieces
+from tagger.arrays.ragged import sums_to
+from tagger.arrays.string_spans import ByteStrings, StringSpans
 
 COLLIDING = 8  # strings of a file with one hash: chance makes hardly two, an enemy could make a search endless
 
@@ -29,13 +29,13 @@ class StringTable:
         self.hashes = hashes  # (strings,) ascending
 
     @cached_property
-    def buckets(self) -> Buckets:
-        return Buckets(self.hashes)
+    def buckets(self) -> HashIndex:
+        return HashIndex(self.hashes)
 
     @classmethod
-    def build(cls, strings: Sequence[str] | Pieces | ByteStrings) -> tuple[StringTable, np.ndarray]:
+    def build(cls, strings: Sequence[str] | StringSpans | ByteStrings) -> tuple[StringTable, np.ndarray]:
         """The table of distinct strings, and the id of each of them."""
-        written = strings if isinstance(strings, ByteStrings) else as_pieces(strings).encoded()
+        written = strings if isinstance(strings, ByteStrings) else as_spans(strings).encoded()
         order = np.argsort(written.hashes, kind="stable")
         ids = np.empty(len(order), np.int64)
         ids[order] = np.arange(len(order))
@@ -55,9 +55,9 @@ class StringTable:
         """The table of only these strings, given by ascending ids."""
         return StringTable(self.written.take(ids).compact(), self.hashes[ids])
 
-    def find(self, strings: Sequence[str] | Pieces) -> np.ndarray:
+    def find(self, strings: Sequence[str] | StringSpans) -> np.ndarray:
         """The ids of the strings, -1 for those that are not here."""
-        pieces = as_pieces(strings)
+        pieces = as_spans(strings)
         written = pieces.encoded()
         keys = written.hashes
         found = np.full(len(pieces), -1)
@@ -78,7 +78,7 @@ class StringTable:
     @classmethod
     def restore(cls, archive: Archive, name: str) -> StringTable:
         blob, lengths = archive.take(f"{name}.blob", "b", None), archive.take(f"{name}.lengths", "u", None)
-        archive.check(adds_up(lengths, len(blob)), f"the strings {name!r} do not fill their blob")
+        archive.check(sums_to(lengths, len(blob)), f"the strings {name!r} do not fill their blob")
         ends = np.cumsum(lengths, dtype=np.int64)
         written = ByteStrings(blob, ends - lengths.astype(np.int64), ends)
         archive.check(is_text(blob, written.starts), f"the strings {name!r} are not UTF-8")
@@ -98,5 +98,5 @@ def is_text(blob: np.ndarray, starts: np.ndarray) -> bool:
     return bool(begins[starts].all())
 
 
-def as_pieces(strings: Sequence[str] | Pieces) -> Pieces:
-    return strings if isinstance(strings, Pieces) else Pieces.of(strings)
+def as_spans(strings: Sequence[str] | StringSpans) -> StringSpans:
+    return strings if isinstance(strings, StringSpans) else StringSpans.of(strings)

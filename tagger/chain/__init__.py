@@ -43,7 +43,7 @@ def sequence_score(
     emissions: Array, tags: Array, transitions: Array, lengths: Lengths = None, start: Ends = None, end: Ends = None
 ) -> np.ndarray:
     """(B,) the score of the path `tags` (B, T); 0 for a sentence without tokens."""
-    batch = Batch(emissions, transitions, lengths, start, end)
+    batch = PaddedBatch(emissions, transitions, lengths, start, end)
     return batch.answer(path_scores(batch.chain, batch.rows_of(tags))[batch.pack.rank_of])
 
 
@@ -51,7 +51,7 @@ def log_norm(
     emissions: Array, transitions: Array, lengths: Lengths = None, start: Ends = None, end: Ends = None
 ) -> np.ndarray:
     """(B,) log Z, the log of the sum of exp(score) over all paths; 0 for a sentence without tokens."""
-    batch = Batch(emissions, transitions, lengths, start, end)
+    batch = PaddedBatch(emissions, transitions, lengths, start, end)
     return batch.answer(forward_backward.log_norm(forward_backward.sum_kernel(batch.chain))[batch.pack.rank_of])
 
 
@@ -69,7 +69,7 @@ def log_likelihood_gradient(
 
     ∂/∂emissions[t, k] = [y_t = k] - p(y_t = k)      ∂/∂transitions[i, j] = Σ_t [y_{t-1} = i, y_t = j] - p(i, j at t)
     """
-    batch = Batch(emissions, transitions, lengths, start, end)
+    batch = PaddedBatch(emissions, transitions, lengths, start, end)
     pack, path = batch.chain.pack, batch.rows_of(tags)
     found = batch.posterior()
     rows = -found.states.astype(np.float64)  # (N, K)
@@ -86,7 +86,7 @@ def marginals(
     emissions: Array, transitions: Array, lengths: Lengths = None, start: Ends = None, end: Ends = None
 ) -> np.ndarray:
     """(B, T, K) the probability of each tag at each token."""
-    batch = Batch(emissions, transitions, lengths, start, end)
+    batch = PaddedBatch(emissions, transitions, lengths, start, end)
     return batch.padded(batch.posterior().states, 0.0)
 
 
@@ -94,7 +94,7 @@ def decode(
     emissions: Array, transitions: Array, lengths: Lengths = None, start: Ends = None, end: Ends = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """The tags of the best path (B, T), and its score (B,), -inf where no path is allowed."""
-    batch = Batch(emissions, transitions, lengths, start, end)
+    batch = PaddedBatch(emissions, transitions, lengths, start, end)
     tags, scores = viterbi.viterbi(DenseMax(batch.chain))
     return batch.padded(tags, NO_TAG), batch.answer(scores[batch.pack.rank_of])
 
@@ -103,13 +103,13 @@ def n_best(
     emissions: Array, transitions: Array, n: int, lengths: Lengths = None, start: Ends = None, end: Ends = None
 ) -> list[Any]:
     """For each sentence up to n paths as (score, tags), best first; of one sentence alone, its paths."""
-    batch = Batch(emissions, transitions, lengths, start, end)
+    batch = PaddedBatch(emissions, transitions, lengths, start, end)
     exact = replace(batch.chain, emissions=batch.chain.emissions.astype(np.float64))
     found = nbest.n_best(DenseMax(exact), n)
     return batch.answer([found[rank] for rank in batch.pack.rank_of.tolist()])
 
 
-class Batch:
+class PaddedBatch:
     """A padded batch as a chain on packed steps, and the way back."""
 
     def __init__(

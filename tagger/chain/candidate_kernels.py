@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tagger.chain.candidates import Step, Trellis
+from tagger.chain.candidates import CandidateStep, Trellis
 from tagger.chain.kernels import finite
 
 Reduction = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # of groups: values, first of each, widths
@@ -47,10 +47,10 @@ class Candidates:
         scores[: len(self.trellis.starting)] = self.trellis.starting
         return scores
 
-    def steps(self, backwards: bool = False) -> Iterator[Step]:
+    def steps(self, backwards: bool = False) -> Iterator[CandidateStep]:
         return self.trellis.steps(backwards)
 
-    def into(self, scores: np.ndarray, step: Step) -> None:
+    def into(self, scores: np.ndarray, step: CandidateStep) -> None:
         scores[step.pairs] = self.reduce(scores[step.before] + step.scores, step.begins, step.widths)
         scores[step.pairs] += self.trellis.arrivals[step.pairs]
 
@@ -70,7 +70,7 @@ class CandidateMax(Candidates):
         pairs, begins, widths = self.end_groups()
         return pairs[group_argmax(delta[pairs] + self.trellis.ending, begins, widths)] if len(widths) else pairs
 
-    def best_before(self, delta: np.ndarray, step: Step, states: np.ndarray) -> np.ndarray:
+    def best_before(self, delta: np.ndarray, step: CandidateStep, states: np.ndarray) -> np.ndarray:
         """Choose for each pair (v, w) the pair (u, v) with the best delta[u, v] + transitions[u, v, w]."""
         pairs = states - step.pairs.start
         widths = step.widths[pairs][:, None]
@@ -123,7 +123,7 @@ class CandidateSum(Candidates):
         beta[self.trellis.ends[0]] = self.trellis.ending
         return beta
 
-    def back(self, beta: np.ndarray, step: Step) -> np.ndarray:
+    def back(self, beta: np.ndarray, step: CandidateStep) -> np.ndarray:
         """Fill in beta before the step; return what its logarithm sums up, for each triple."""
         here = self.trellis.arrivals[step.pairs] + beta[step.pairs]
         onward = np.repeat(here, step.widths) + step.scores
@@ -139,7 +139,9 @@ class CandidateSum(Candidates):
             beta[first : first + len(top)][left] = (np.log(sums) + safe)[left]
         return onward
 
-    def arc_probabilities(self, alpha: np.ndarray, arcs: np.ndarray, step: Step, log_z: np.ndarray) -> np.ndarray:
+    def arc_probabilities(
+        self, alpha: np.ndarray, arcs: np.ndarray, step: CandidateStep, log_z: np.ndarray
+    ) -> np.ndarray:
         return np.asarray(np.exp(alpha[step.before] + arcs - finite(log_z)[self.ranks(step.before)]))
 
     def probabilities(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.ragged import ranges, stretches
+from tagger.arrays.ragged import consecutive, ranges
 from tagger.chain.pack import Pack
 
 BLOCK_TRIPLES = 1 << 20  # triples laid out at a time
@@ -42,7 +42,7 @@ class Scores(Protocol):
 
 
 @dataclass(frozen=True)
-class Step:
+class CandidateStep:
     """Consecutive pairs that have a token before them, and the triples that lead to each, side by side."""
 
     pairs: slice
@@ -51,12 +51,12 @@ class Step:
     begins: np.ndarray  # for each pair, its first triple
     widths: np.ndarray  # for each pair, the number of its triples
 
-    def part(self, begin: int, end: int) -> Step:
+    def part(self, begin: int, end: int) -> CandidateStep:
         """Cut out the pairs from `begin` to `end`."""
         own = slice(begin - self.pairs.start, end - self.pairs.start)
         begins, widths = self.begins[own], self.widths[own]
         inside = slice(int(begins[0]), int(begins[-1] + widths[-1]))
-        return Step(slice(begin, end), self.before[inside], self.scores[inside], begins - inside.start, widths)
+        return CandidateStep(slice(begin, end), self.before[inside], self.scores[inside], begins - inside.start, widths)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Trellis:
         """Pairs that end sentences, and how many each sentence has, by rank."""
         last = self.pack.last
         widths = self.pair_bounds[last + 1] - self.pair_bounds[last]
-        return stretches(self.pair_bounds[last], widths), widths
+        return consecutive(self.pair_bounds[last], widths), widths
 
     @cached_property
     def ending(self) -> np.ndarray:
@@ -147,15 +147,15 @@ class Trellis:
         """Return transitions[u, v, w] for these pairs (u, v) and tags w."""
         return self.model.onward(self.keys[pairs], w, self.places[self.here[pairs]])
 
-    def triples(self, pairs: slice) -> Step:
+    def triples(self, pairs: slice) -> CandidateStep:
         """Lay out the triples (u, v, w) of each pair (v, w) of the slice, which begins after the first tokens."""
         there = self.there[pairs]
         widths = self.pair_widths[there]
-        before = stretches(self.pairs[there], widths)
+        before = consecutive(self.pairs[there], widths)
         scores = self.onward(before, np.repeat(self.tags[self.here[pairs]], widths))
-        return Step(pairs, before, scores, np.cumsum(widths) - widths, widths)
+        return CandidateStep(pairs, before, scores, np.cumsum(widths) - widths, widths)
 
-    def steps(self, backwards: bool = False) -> Iterator[Step]:
+    def steps(self, backwards: bool = False) -> Iterator[CandidateStep]:
         """Yield one step per token after the first; laid out many at a time, which is faster."""
         bounds = self.pair_bounds[np.append(self.pack.starts, len(self.widths))[1:]].tolist()  # of the steps
         for block in reversed(self.blocks) if backwards else self.blocks:
@@ -165,7 +165,7 @@ class Trellis:
                 yield whole.part(bounds[t], bounds[t + 1])
 
     @cached_property
-    def only_block(self) -> Step:
+    def only_block(self) -> CandidateStep:
         """All triples, kept for the way back where they fit one block."""
         return self.triples(slice(int(self.pair_bounds[self.pack.first]), len(self.here)))
 

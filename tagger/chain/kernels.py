@@ -19,7 +19,7 @@ from tagger.chain.scores import Chain, path_scores
 
 LOG_CELLS = 1 << 22  # cells of the (rows, K, K) arrays in log space
 
-Step = Callable[[np.ndarray, np.ndarray], None]  # from the scores (B, K) of the tokens before to those here
+StepFunction = Callable[[np.ndarray, np.ndarray], None]  # from the scores (B, K) of the tokens before to those here
 
 
 class Kernel(Protocol):
@@ -84,7 +84,7 @@ class SumKernel(Kernel, Protocol):
 class Dense:
     """All K tags at every token; `step` does ⊕_i (scores[i] + transitions[i, j])."""
 
-    def __init__(self, chain: Chain, step: Step) -> None:
+    def __init__(self, chain: Chain, step: StepFunction) -> None:
         self.chain, self.pack, self.step = chain, chain.pack, step
 
     def begin(self) -> np.ndarray:
@@ -112,7 +112,7 @@ class DenseMax(Dense):
     as exactly as the first; a path's score is added up afterwards, in float64.
     """
 
-    def __init__(self, chain: Chain, step: Step | None = None) -> None:
+    def __init__(self, chain: Chain, step: StepFunction | None = None) -> None:
         super().__init__(chain, step or max_step(chain.transitions.astype(chain.emissions.dtype)))
         self.into_tag = np.ascontiguousarray(chain.transitions.T)  # (K, K) [next, previous]
 
@@ -184,7 +184,7 @@ class LogSum(Dense):
         return expected
 
 
-def max_step(A: np.ndarray) -> Step:
+def max_step(A: np.ndarray) -> StepFunction:
     """Make the step now[j] = max_i (previous[i] - max previous + A[i, j]), one tag i after the other."""
 
     def step(previous: np.ndarray, now: np.ndarray) -> None:
@@ -199,7 +199,7 @@ def max_step(A: np.ndarray) -> Step:
     return step
 
 
-def log_sum_step(A: np.ndarray) -> Step:
+def log_sum_step(A: np.ndarray) -> StepFunction:
     """Make the step now[j] = log Σ_i exp (previous[i] + A[i, j])."""
 
     def step(previous: np.ndarray, now: np.ndarray) -> None:

@@ -19,7 +19,7 @@ from tagger.arrays.caching import cached_property
 from tagger.chain.candidate_kernels import CandidateMax, CandidateSum
 from tagger.chain.candidates import Scores, Trellis
 from tagger.chain.forward_backward import forward_backward, log_norm, sum_kernel
-from tagger.chain.kernels import DenseMax, MaxKernel, Step, SumKernel
+from tagger.chain.kernels import DenseMax, MaxKernel, StepFunction, SumKernel
 from tagger.chain.nbest import ScoredPath, n_best
 from tagger.chain.pack import Pack
 from tagger.chain.pruning import PrunedStep
@@ -88,7 +88,7 @@ class DenseLattice(PackedLattice):
     """A chain of first order in which every token may have every tag."""
 
     chain: Chain
-    step: Step | None = None  # a fast maximum for these transitions; `max_step` without one
+    step: StepFunction | None = None  # a fast maximum for these transitions; `max_step` without one
 
     @property
     def pack(self) -> Pack:  # type: ignore[override]

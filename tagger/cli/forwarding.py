@@ -9,7 +9,7 @@ import click
 
 from tagger.cli.options import Decorated
 from tagger.cli.paths import InputFile, check_files, declared_files
-from tagger.experiments.crossval import Make
+from tagger.experiments.crossval import TaggerFactory
 from tagger.models.store import KINDS, kind_of
 
 kind_option = click.option(
@@ -28,7 +28,7 @@ def training_command(kind: str) -> click.Command:
     return command
 
 
-def make_of(kind: str, options: tuple[str, ...]) -> Make:
+def make_of(kind: str, options: tuple[str, ...]) -> TaggerFactory:
     """What makes a tagger of that kind, set up as these options of its training command say."""
     training = training_command(kind)
     try:
@@ -48,4 +48,4 @@ def make_of(kind: str, options: tuple[str, ...]) -> Make:
     # The corpus and the model of the training command stand for nothing here, but a template is read.
     read = [file for file in declared_files(context) if file.is_option and isinstance(file.type, InputFile)]
     check_files([*declared_files(click.get_current_context()), *read])
-    return Make(kind_of(kind), settings | ({"threads": 1} if "threads" in settings else {}))
+    return TaggerFactory(kind_of(kind), settings | ({"threads": 1} if "threads" in settings else {}))

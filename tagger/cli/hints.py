@@ -34,7 +34,7 @@ Item = TypeVar("Item")
 Look = Callable[[Sequence[str]], str | None]
 
 
-class Hint:
+class InputHint:
     """Lets sentences pass, and says once what is odd about them."""
 
     def __init__(self, *looks: Look, quiet: bool = False) -> None:

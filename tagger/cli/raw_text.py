@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tagger.cli.console import skipped
-from tagger.cli.hints import Hint, untagged
+from tagger.cli.hints import InputHint, untagged
 from tagger.cli.progress import open_bar, show_bar
 from tagger.corpus import format_of, read_sentences
 from tagger.features.clustering import MIN_COUNT, Learning, learn_classes
@@ -31,7 +31,7 @@ def learn_from(
 
     noted = [skipped()]  # what is left out is noted the first time
 
-    hint = Hint(untagged(), quiet=quiet)
+    hint = InputHint(untagged(), quiet=quiet)
 
     def text() -> Iterator[Sequence[str]]:
         left_out = noted.pop() if noted else skipped() and Skipped()

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from tagger.cli.console import say
-from tagger.cli.hints import Hint
+from tagger.cli.hints import InputHint
 from tagger.corpus import format_of, read_sentences, sound
 from tagger.corpus.slash import line_stretches, tokens
 from tagger.errors import CorpusError, FileError
 from tagger.files.reading import Lines, exists
 from tagger.sentence import Sentence
-from tagger.tagging.chunks import Named, blocks, weight
+from tagger.tagging.chunks import NamedBlock, blocks, weight
 from tagger.tagging.constraints import Constraints
 
 LONGEST = 1 << 20  # tokens of a sentence: more would eat the memory
@@ -86,7 +86,7 @@ class Sentences:
         return sentence.words
 
 
-def named_blocks(lines: Lines, reader: PlainLines | Sentences, hint: Hint) -> Iterator[tuple[Named, bool]]:
+def named_blocks(lines: Lines, reader: PlainLines | Sentences, hint: InputHint) -> Iterator[tuple[NamedBlock, bool]]:
     items, source = reader.read(hint.opening(lines))
     before = 0
     for block, urgent in blocks(hint(items, reader.words), reader.weigh, lambda: source.waiting):

@@ -11,7 +11,7 @@ from tagger.cli.progress import open_bar, show_bar
 from tagger.cli.training import Stop
 from tagger.crf.tagger import CRFTagger
 from tagger.experiments.search import Search, Setting, Trial
-from tagger.experiments.trials import FOLDS, Rehearsal
+from tagger.experiments.trials import FOLDS, SettingTrials
 from tagger.features.word_classes import WordClasses
 from tagger.models.monitor import INTERRUPTED
 from tagger.sentence import Sentence
@@ -39,7 +39,7 @@ class Tuning:
         self.model, self.quiet, self.stop = model, quiet, stop
         self.by = f"{FOLDS}-fold cross-validation" if dev is None else "the dev set"
         self.saves = dev is not None  # then a trial is a whole model, and worth keeping
-        self.rehearsal = Rehearsal(model, sentences, dev, init, classes, self.watch)
+        self.rehearsal = SettingTrials(model, sentences, dev, init, classes, self.watch)
         self.search = Search(self.judge)
         self.bar: Any = None
 

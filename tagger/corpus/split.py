@@ -17,7 +17,7 @@ from tagger.sentence import Sentence
 REST = "train"
 
 
-def partition(sentences: Sequence[Sentence], shares: dict[str, float], seed: int) -> list[str]:
+def split_corpus(sentences: Sequence[Sentence], shares: dict[str, float], seed: int) -> list[str]:
     """The part of each sentence: one of `shares`, which are fractions of all tokens, or the rest, `train`."""
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for i, sentence in enumerate(sentences):

@@ -28,7 +28,7 @@ MOST_HALVINGS = 30
 LONGEST = 3.0  # no variable moves farther in one step: before curvature is known well, a step can be wild
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
-Watch = Callable[[int, float, np.ndarray], "str | None"]
+IterationCallback = Callable[[int, float, np.ndarray], "str | None"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Result:
     reason: str  # why it ended, as the end of a sentence
 
 
-class Point(NamedTuple):
+class LinePoint(NamedTuple):
     z: np.ndarray
     loss: float
     gradient: np.ndarray
@@ -72,14 +72,14 @@ class Curvature:
         return -q.astype(np.float64)
 
 
-def minimise(
+def minimize(
     function: Function,
     x: np.ndarray,
     scale: np.ndarray,
     max_iterations: int,
     tolerance: float = 0.0,
     l1: float = 0.0,
-    watch: Watch = lambda iteration, loss, x: None,
+    watch: IterationCallback = lambda iteration, loss, x: None,
     first_step: float | None = None,
 ) -> Result:
     """Walk from x towards a minimum.
@@ -110,7 +110,7 @@ def minimise(
         step = 1.0 if curvature.steps else first_step or 1 / float(np.linalg.norm(slope))
         step = min(step, LONGEST / float(np.abs(direction * scale).max()))
         side = np.where(z != 0, np.sign(z), -np.sign(slope)) if l1 else None
-        found, tries = line_search(evaluate, Point(z, loss, gradient), slope, direction, step, side)
+        found, tries = line_search(evaluate, LinePoint(z, loss, gradient), slope, direction, step, side)
         evaluations += tries
         if found is None:
             reason = "no lower loss could be found"
@@ -128,8 +128,8 @@ def minimise(
 
 
 def line_search(
-    evaluate: Function, here: Point, slope: np.ndarray, direction: np.ndarray, step: float, side: np.ndarray | None
-) -> tuple[Point | None, int]:
+    evaluate: Function, here: LinePoint, slope: np.ndarray, direction: np.ndarray, step: float, side: np.ndarray | None
+) -> tuple[LinePoint | None, int]:
     """How far to go in a direction, and after how many tries; no point if no step is short enough.
 
     A step of s is halved until the loss f falls by a share c of what the slope promises (Armijo 1966):
@@ -144,7 +144,7 @@ def line_search(
             moved[moved * side < 0] = 0.0
         loss, gradient = evaluate(moved)
         if loss <= here.loss + SUFFICIENT * float(slope @ (moved - here.z)):
-            return Point(moved, loss, gradient), tries
+            return LinePoint(moved, loss, gradient), tries
         step /= 2
     return None, MOST_HALVINGS
 

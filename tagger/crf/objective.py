@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from tagger.arrays.ragged import stretches
+from tagger.arrays.ragged import consecutive
 from tagger.chain.forward_backward import forward_backward, sum_kernel
 from tagger.chain.pack import Pack, batches
 from tagger.chain.scores import Chain, path_scores
 from tagger.corpus.partial import Choices
-from tagger.crf.parameters import Corpus, Layout
-from tagger.crf.score_tables import Builder
+from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+from tagger.crf.score_tables import TableBuilder
 from tagger.words.windows import Windows
 
 
@@ -42,7 +42,7 @@ class PackLoss:
     narrow: np.ndarray  # of the pack's narrow features
 
 
-class Likelihood:
+class PenalizedLikelihood:
     """Calling it with weights gives the loss and its gradient.
 
     `folds` hold the numbers of the sentences that count; one of the folds can be left out. If they are not the whole
@@ -51,8 +51,8 @@ class Likelihood:
 
     def __init__(
         self,
-        corpus: Corpus,
-        layout: Layout,
+        corpus: EncodedCorpus,
+        layout: ParameterLayout,
         l2: float,
         threads: int = 1,
         dtype: Any = np.float32,
@@ -67,7 +67,7 @@ class Likelihood:
         self.used = list(range(len(groups)))  # packs
         self.packs = [Pack.of(corpus.lengths[group]) for group in groups]
         begins = np.cumsum(corpus.lengths) - corpus.lengths
-        inside = [stretches(begins[group], corpus.lengths[group]) for group in groups]  # tokens of the corpus
+        inside = [consecutive(begins[group], corpus.lengths[group]) for group in groups]  # tokens of the corpus
         tokens = [own[pack.tokens] for own, pack in zip(inside, self.packs, strict=True)]
         ends = np.cumsum([len(rows) for rows in tokens]).tolist()
         self.rows = [slice(end - len(rows), end) for end, rows in zip(ends, tokens, strict=True)]
@@ -78,7 +78,7 @@ class Likelihood:
         self.parts = corpus.parts
         self.residual = np.empty((len(order), self.parts.columns), self.dtype)
         windows = Windows(corpus.windows.words, corpus.windows.places[order], corpus.windows.around)
-        builder = Builder(corpus.features, corpus.values, windows, self.parts.columns, self.dtype, self.rows)
+        builder = TableBuilder(corpus.features, corpus.values, windows, self.parts.columns, self.dtype, self.rows)
         self.tables, self.narrow = builder.build()
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:

@@ -17,7 +17,7 @@ from tagger.words.windows import Windows
 
 
 @dataclass(frozen=True)
-class Corpus:
+class EncodedCorpus:
     """A tagged corpus as numbers."""
 
     features: Features
@@ -30,10 +30,10 @@ class Corpus:
     parts: TagParts
 
 
-class Layout:
+class ParameterLayout:
     """Where each weight lives: first those of the features, then one for each tag bigram seen, K starts, K ends."""
 
-    def __init__(self, corpus: Corpus, feature_counts: np.ndarray, also_seen: np.ndarray | None = None) -> None:
+    def __init__(self, corpus: EncodedCorpus, feature_counts: np.ndarray, also_seen: np.ndarray | None = None) -> None:
         self.K, self.features_end = corpus.K, len(feature_counts)
         ends = np.cumsum(corpus.lengths)
         bigrams, often = np.unique(seen_bigrams(corpus), return_counts=True)
@@ -58,7 +58,7 @@ class Layout:
         return w, start, transitions.reshape(self.K, self.K), end
 
 
-def seen_bigrams(corpus: Corpus) -> np.ndarray:
+def seen_bigrams(corpus: EncodedCorpus) -> np.ndarray:
     """previous · K + next of every step between tags that are said of two neighbours."""
     tokens, tags = corpus.choices.events(corpus.tags)
     begins = np.searchsorted(tokens, np.arange(len(corpus.tags) + 1))  # the events of each token

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array
 
-from tagger.arrays.ragged import stretches
+from tagger.arrays.ragged import consecutive
 from tagger.features.encoder import Features, token_keys, word_keys
 from tagger.words.windows import MARKS, Windows
 
@@ -40,7 +40,7 @@ class Cells:
         distinct, first, count = np.unique(ids[order], return_index=True, return_counts=True)
         params, widths = features.rows.entries(distinct)
         first, count = np.repeat(first, widths), np.repeat(count, widths)  # where each parameter fires
-        places = rows[order].astype(index_type(shape))[stretches(first, count)]
+        places = rows[order].astype(index_type(shape))[consecutive(first, count)]
         places *= shape[1]
         places += np.repeat(features.rows.tags[params], count).astype(places.dtype)
         arrays = (np.ones(len(places), dtype), places, np.append(0, np.cumsum(count)))
@@ -87,7 +87,7 @@ class Table:
             table.add_gradient(by_row, gradient)
 
 
-class Builder:
+class TableBuilder:
     """Turns templates into tables and narrow cells, for tokens in the order of the packs."""
 
     def __init__(

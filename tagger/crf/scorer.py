@@ -23,7 +23,7 @@ TABLE_CELLS = 1 << 18  # the largest table of a template of several words
 BEFORE, AFTER = range(MARKS)  # the rows of the marks in the cache
 
 
-class Emissions:
+class FeatureScorer:
     """A function from sentences to their emissions (N, K), in the rows of a pack."""
 
     def __init__(self, features: Features, weights: np.ndarray, parts: TagParts) -> None:

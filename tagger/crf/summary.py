@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from tagger.features.encoder import Features
-from tagger.models.summary import Section, Shown, steps
+from tagger.models.summary import FormattedNumber, Section, steps
 
 SHOWN = 5  # features of a tag
 
 
-def crf_story(
+def crf_summary(
     classes: list[str],
     parts: list[str],
     features: Features,
@@ -45,5 +45,7 @@ def strongest(classes: list[str], features: Features, weights: np.ndarray) -> Se
     for k, tag in enumerate(classes):
         own = np.flatnonzero(tags == k)
         best = own[np.argsort(-weights[own], kind="stable")[:SHOWN]]
-        rows.append([tag, [(features.text(int(owners[i])), Shown(weights[i], "+.2f")) for i in best.tolist()]])
+        rows.append(
+            [tag, [(features.text(int(owners[i])), FormattedNumber(weights[i], "+.2f")) for i in best.tolist()]]
+        )
     return Section("strongest features", rows)

@@ -20,8 +20,8 @@ from tagger.chain.pack import PACK_TOKENS
 from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import check_dev, dev_sentences, tag_numbers, training_sentences
 from tagger.corpus.partial import OPEN, Choices, among, read_choices
-from tagger.crf.scorer import Emissions
-from tagger.crf.summary import crf_story
+from tagger.crf.scorer import FeatureScorer
+from tagger.crf.summary import crf_summary
 from tagger.crf.trainer import DEV_EVERY, Trainer
 from tagger.errors import TemplateError, TrainingError, several
 from tagger.features.encoder import Features, learn_features
@@ -38,10 +38,10 @@ from tagger.features.template import (
 from tagger.features.word_classes import WordClasses
 from tagger.files import resources
 from tagger.files.resources import available_cores
-from tagger.models.base import Following, Tagger, Terms
+from tagger.models.base import Tagger, Terms, TransitionTable
 from tagger.models.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
 from tagger.models.explain import step_terms
-from tagger.models.monitor import Course, Watch
+from tagger.models.monitor import ProgressCallback, TrainingMonitor
 from tagger.models.summary import Section
 from tagger.normalization import NFC, Form
 from tagger.sentence import Sentence, Words
@@ -51,7 +51,7 @@ from tagger.words.windows import Windows
 
 if TYPE_CHECKING:
     from tagger.crf.lbfgs import Result
-    from tagger.crf.parameters import Corpus, Layout
+    from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 
 LEVELS = 512  # of a stored weight's size
 LARGEST_PENALTY = 1e15  # leaves no weight; more does the same, but overflows
@@ -105,7 +105,7 @@ class CRFTagger(Tagger):
         y: Iterable[Any] | None = None,
         X_dev: Iterable[Any] | None = None,
         y_dev: Iterable[Any] | None = None,
-        watch: Watch = lambda progress: None,
+        watch: ProgressCallback = lambda progress: None,
         checkpoint: Checkpoint | None = None,
         init: CRFTagger | None = None,
         classes: WordClasses | None = None,
@@ -142,7 +142,7 @@ class CRFTagger(Tagger):
                 max_iterations=self.max_iterations,
                 tolerance=self.tolerance,
                 threads=self.threads or available_cores(),
-                course=Course(
+                course=TrainingMonitor(
                     patience=self.patience,
                     dev_every=DEV_EVERY,
                     dev_score=dev_score if dev else None,
@@ -174,7 +174,7 @@ class CRFTagger(Tagger):
             "stopped": found.reason,
         }
 
-    def memory_need(self, corpus: Corpus, layout: Layout) -> float:
+    def memory_need(self, corpus: EncodedCorpus, layout: ParameterLayout) -> float:
         """Bytes: the large things that are there at once, and a fifth more for what comes and goes. docs/training.md
         compares it with what was measured."""
         N, V, K, columns = len(corpus.tags), len(corpus.windows.words), corpus.K, corpus.parts.columns
@@ -209,9 +209,9 @@ class CRFTagger(Tagger):
 
     def encode(
         self, sentences: list[Sentence], init: CRFTagger | None = None, classes: WordClasses | None = None
-    ) -> tuple[Corpus, Layout]:
+    ) -> tuple[EncodedCorpus, ParameterLayout]:
         """The corpus as numbers, and where the weights live."""
-        from tagger.crf.parameters import Corpus, Layout
+        from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 
         if self.partial:
             names, tags, choices = read_choices(sentences)
@@ -238,8 +238,8 @@ class CRFTagger(Tagger):
         self.features_, counts, values = learn_features(
             templates, told, said, self.parts_, self.min_count, self.min_pair_count, classes
         )
-        corpus = Corpus(self.features_, values, windows, trained, tags, choices, K, self.parts_)
-        return self.go_on_from(init, corpus, counts) if init else (corpus, Layout(corpus, counts))
+        corpus = EncodedCorpus(self.features_, values, windows, trained, tags, choices, K, self.parts_)
+        return self.go_on_from(init, corpus, counts) if init else (corpus, ParameterLayout(corpus, counts))
 
     def choose_template(
         self, init: CRFTagger | None, classes: WordClasses | None
@@ -258,9 +258,11 @@ class CRFTagger(Tagger):
         check_classes(templates, classes, self.features)
         return templates, classes and classes.restricted(class_sizes(templates)).normalized(NFC)
 
-    def go_on_from(self, init: CRFTagger, corpus: Corpus, counts: np.ndarray) -> tuple[Corpus, Layout]:
+    def go_on_from(
+        self, init: CRFTagger, corpus: EncodedCorpus, counts: np.ndarray
+    ) -> tuple[EncodedCorpus, ParameterLayout]:
         """The same with the features, words and tags of an older model, whose weights are the centre of the penalty."""
-        from tagger.crf.parameters import Layout
+        from tagger.crf.parameters import ParameterLayout
         from tagger.crf.warm_start import Union, renumbered
 
         K = corpus.K
@@ -283,7 +285,7 @@ class CRFTagger(Tagger):
         values = {name: union.ids[corpus.features][ids] for name, ids in corpus.values.items()}
         self.features_ = union.features
         corpus = replace(corpus, features=union.features, values=values)
-        layout = Layout(corpus, all_counts, also_seen=np.flatnonzero(transitions))
+        layout = ParameterLayout(corpus, all_counts, also_seen=np.flatnonzero(transitions))
         layout.centre = layout.join(w, start, transitions, end)
         return corpus, layout
 
@@ -305,17 +307,19 @@ class CRFTagger(Tagger):
         self.end_ = end.astype(np.float32)
 
     def scorer_in_form(self) -> Scorer:
-        emissions = Emissions(self.features_, self.weights_, self.parts_)
+        emissions = FeatureScorer(self.features_, self.weights_, self.parts_)
         return dense_scorer(self.start_, self.transitions_, self.end_, emissions)
 
-    def story(self) -> list[Section]:
-        own = crf_story(self.classes_, self.parts_.names, self.features_, self.weights_, self.transitions_, self.start_)
-        return [*super().story(), *own]
+    def summarize(self) -> list[Section]:
+        own = crf_summary(
+            self.classes_, self.parts_.names, self.features_, self.weights_, self.transitions_, self.start_
+        )
+        return [*super().summarize(), *own]
 
-    def following(self) -> Following:
-        return Following.of("weight", self.transitions_, self.start_, self.end_)
+    def transition_table(self) -> TransitionTable:
+        return TransitionTable.of("weight", self.transitions_, self.start_, self.end_)
 
-    def anatomy(self, words: Words) -> Terms:
+    def score_terms(self, words: Words) -> Terms:
         present, rows = self.features_.present(words), self.features_.rows
 
         def weight(feature: int, k: int) -> float:

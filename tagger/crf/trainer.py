@@ -13,12 +13,12 @@ import numpy as np
 
 from tagger.errors import several
 from tagger.models.checkpoint import State
-from tagger.models.monitor import Course
+from tagger.models.monitor import TrainingMonitor
 
 if TYPE_CHECKING:
     from tagger.crf.lbfgs import Result
-    from tagger.crf.objective import Likelihood
-    from tagger.crf.parameters import Corpus, Layout
+    from tagger.crf.objective import PenalizedLikelihood
+    from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 
 DEV_EVERY = 5  # iterations between two looks at the dev set
 WARM_UP = ((20, 20), (5, 15))  # iterations on every twentieth sentence, then on every fifth
@@ -31,27 +31,27 @@ FIRST_STEP = 0.1  # along the gradient, where the scale is the square root of th
 class Trainer:
     """Settings as those of `CRFTagger`."""
 
-    corpus: Corpus
-    layout: Layout
+    corpus: EncodedCorpus
+    layout: ParameterLayout
     l2: float
     l1: float
     max_iterations: int
     tolerance: float
     threads: int
-    course: Course
+    course: TrainingMonitor
 
     def train(self) -> tuple[Result, State]:
         """The weights where the optimiser ended, and the state with the best ones on the dev set."""
-        from tagger.crf.lbfgs import minimise
-        from tagger.crf.objective import Likelihood
+        from tagger.crf.lbfgs import minimize
+        from tagger.crf.objective import PenalizedLikelihood
 
-        likelihood = Likelihood(self.corpus, self.layout, self.l2, self.threads)
+        likelihood = PenalizedLikelihood(self.corpus, self.layout, self.l2, self.threads)
         self.state = self.course.start(self.layout.centre.copy())
         anew = not self.state.iteration and not self.state.weights.any()
         evaluations = self.warm_up() if anew else 0
         before = self.state.iteration
         scale, first_step = approach(likelihood, self.state.weights)
-        found = minimise(
+        found = minimize(
             likelihood,
             self.state.weights,
             scale,
@@ -70,8 +70,8 @@ class Trainer:
 
     def warm_up(self) -> int:
         """Go a long way for little: iterations on a twentieth of the corpus cost a twentieth. Returns evaluations."""
-        from tagger.crf.lbfgs import minimise
-        from tagger.crf.objective import Likelihood
+        from tagger.crf.lbfgs import minimize
+        from tagger.crf.objective import PenalizedLikelihood
 
         evaluations = 0
         for every, iterations in WARM_UP:
@@ -79,8 +79,8 @@ class Trainer:
             before = self.state.iteration
             if self.corpus.lengths[chosen].sum() < WARM_UP_TOKENS or before >= self.max_iterations:
                 continue
-            part = Likelihood(self.corpus, self.layout, self.l2, self.threads, folds=[chosen])
-            found = minimise(
+            part = PenalizedLikelihood(self.corpus, self.layout, self.l2, self.threads, folds=[chosen])
+            found = minimize(
                 part,
                 self.state.weights,
                 first_scale(part),
@@ -92,12 +92,12 @@ class Trainer:
         return evaluations
 
 
-def first_scale(likelihood: Likelihood) -> np.ndarray:
+def first_scale(likelihood: PenalizedLikelihood) -> np.ndarray:
     """A weight's curvature grows with its count, slower than in proportion; the exponent was found by trial."""
     return np.asarray((likelihood.layout.counts + max(2 * likelihood.l2, 1.0)) ** -0.25)
 
 
-def approach(likelihood: Likelihood, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
+def approach(likelihood: PenalizedLikelihood, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
     """The scale of the variables for a way that begins at these weights, and the length of the first step on it.
 
     Near the goal the curvature is known better.

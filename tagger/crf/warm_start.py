@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tagger.arrays.ragged import Rows
+from tagger.arrays.ragged import RaggedRows
 from tagger.arrays.string_table import StringTable
 from tagger.features.encoder import Features, join, split
 from tagger.words.windows import MARKS
@@ -32,7 +32,7 @@ class Union:
             first += len(keys[-1])
         cells = {side: np.concatenate(numbers[side])[side.rows.owners] * W + side.rows.tags for side in (old, new)}
         every = np.union1d(cells[old], cells[new])
-        self.features = Features(old.templates, strings, keys, Rows.of(every, first, W), old.classes)
+        self.features = Features(old.templates, strings, keys, RaggedRows.of(every, first, W), old.classes)
         self.places = {side: np.searchsorted(every, cells[side]) for side in (old, new)}  # of each side's parameters
 
     def parts(self, side: Features, t: int, count: int) -> list[np.ndarray]:
@@ -45,8 +45,8 @@ class Union:
         return np.concatenate([strings.find(side.strings.strings()), marks, [-1]])
 
 
-def renumbered(rows: Rows, tags: np.ndarray) -> tuple[Rows, np.ndarray]:
+def renumbered(rows: RaggedRows, tags: np.ndarray) -> tuple[RaggedRows, np.ndarray]:
     """The rows with tags[k] in place of k, by rising tag again, and the order in which the entries stand now."""
     renamed = tags[rows.tags]
     order = np.lexsort((renamed, rows.owners))
-    return Rows(rows.widths, renamed[order].astype(np.int32)), order
+    return RaggedRows(rows.widths, renamed[order].astype(np.int32)), order

@@ -1,1 +1,11 @@
-"""Gold tags against guessed tags: metrics, significance, breakdowns, samples of errors."""
+"""Gold tags against predicted tags.
+
+Read in this order:
+
+- `metrics`: accuracy, precision, recall, F1, confusions, comparison of two taggers; the only place that scores;
+- `significance`: confidence intervals and the permutation test;
+- `breakdown`: accuracy by word frequency, sentence length and confidence; calibration;
+- `error_sample`: a representative sample of errors when there are too many to show.
+
+The idea: one ruler for dev sets in training, `eval` and cross-validation. A tag unseen in training counts as an error.
+"""

@@ -48,14 +48,14 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Sure(Group):
+class ConfidenceGroup(Group):
     """Tokens of which the model is about equally sure."""
 
     confidence: float  # the mean of them, 0 if there are none
 
 
 @dataclass(frozen=True)
-class Grid:
+class ConfusionGrid:
     """How often each tag of gold (row) was given each tag (column).
 
     The last row and column may be all other tags together; where they cross stand only their errors among themselves.
@@ -76,7 +76,7 @@ def wilson(right: int, tokens: int) -> Interval:
     return max(0.0, (p + half - spread) / (1 + 2 * half)), min(1.0, (p + half + spread) / (1 + 2 * half))
 
 
-def whether_right(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) -> np.ndarray:
+def correct_tokens(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) -> np.ndarray:
     """(N,) of all tokens one after the other, as all arrays here."""
     found = [a == b for sentence, tags in pairs(gold, guesses) for _, a, b in triples(sentence, tags)]
     return np.array(found, bool)
@@ -114,23 +114,23 @@ def counted(values: np.ndarray, right: np.ndarray, begins: Sequence[float], labe
     return [Group(*row) for row in zip(labels, tokens, good, strict=True)]
 
 
-def calibration(sure: np.ndarray, right: np.ndarray) -> list[Sure]:
+def calibration(sure: np.ndarray, right: np.ndarray) -> list[ConfidenceGroup]:
     """In bins of equal width; a probability at an edge belongs to the bin above, 1 to the last."""
     edges = np.arange(BINS) / BINS
     labels = [f"{100 * i // BINS}–{100 * (i + 1) // BINS} %" for i in range(BINS)]
     place = np.searchsorted(edges, sure, side="right") - 1
     total = np.bincount(place, weights=sure, minlength=BINS).tolist()
     rows = zip(counted(sure, right, edges.tolist(), labels), total, strict=True)
-    return [Sure(row.label, row.tokens, row.right, sums / max(1, row.tokens)) for row, sums in rows]
+    return [ConfidenceGroup(row.label, row.tokens, row.right, sums / max(1, row.tokens)) for row, sums in rows]
 
 
-def calibration_error(bins: Sequence[Sure]) -> Rate:
+def calibration_error(bins: Sequence[ConfidenceGroup]) -> Rate:
     """By how much what the model says differs from how often it is right, in the mean over tokens."""
     tokens = sum(row.tokens for row in bins)
     return sum(abs(row.right - row.confidence * row.tokens) for row in bins) / tokens if tokens else None
 
 
-def confusion_grid(found: Evaluation) -> Grid:
+def confusion_grid(found: Evaluation) -> ConfusionGrid:
     """The tags that take part in most errors, in the order of their frequency."""
     errors: Counter[str] = Counter()
     for c in found.confusions:
@@ -150,4 +150,4 @@ def confusion_grid(found: Evaluation) -> Grid:
         if row.tag in place:
             i = place[row.tag]
             counts[i][i] = row.support - missed[row.tag]
-    return Grid(tags, size > len(tags), counts)
+    return ConfusionGrid(tags, size > len(tags), counts)

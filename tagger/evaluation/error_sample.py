@@ -15,7 +15,7 @@ from tagger.sentence import Sentence
 
 
 @dataclass(frozen=True)
-class Mistake:
+class ErrorExample:
     """A wrong tag, and where: sentence and token, from 0."""
 
     sentence: int
@@ -24,13 +24,13 @@ class Mistake:
     guess: str
 
 
-def mistakes(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]], limit: int) -> list[Mistake]:
+def error_examples(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]], limit: int) -> list[ErrorExample]:
     """At most so many of them, the most frequent confusion first, each in the order of the corpus."""
-    kinds: dict[tuple[str, str], list[Mistake]] = {}
+    kinds: dict[tuple[str, str], list[ErrorExample]] = {}
     for number, (sentence, tags) in enumerate(pairs(gold, guesses)):
         for place, (_, a, b) in enumerate(triples(sentence, tags)):
             if a != b:
-                kinds.setdefault((a, b), []).append(Mistake(number, place, a, b))
+                kinds.setdefault((a, b), []).append(ErrorExample(number, place, a, b))
     found = [kinds[kind] for kind in sorted(kinds, key=lambda kind: (-len(kinds[kind]), kind))]
     shares = fair_shares([len(own) for own in found], limit)
     return [own[i * len(own) // share] for own, share in zip(found, shares, strict=True) for i in range(share)]

@@ -39,7 +39,7 @@ class Doubt(Place):
 
 
 @dataclass(frozen=True)
-class Corpus:
+class CorpusSurvey:
     tokens: int
     sentences: int
     words: int
@@ -55,7 +55,7 @@ class Corpus:
         return sum(map(len, self.disagreeing))
 
 
-def survey(sentences: Sequence[Sentence]) -> Corpus:
+def survey(sentences: Sequence[Sentence]) -> CorpusSurvey:
     """What can be counted."""
     tags: Counter[str] = Counter()
     by_word: dict[str, set[str]] = defaultdict(set)
@@ -65,7 +65,7 @@ def survey(sentences: Sequence[Sentence]) -> Corpus:
         tags.update(sentence.tags or ())
         for word, tag in zip(sentence.words, sentence.tags or (), strict=True):
             by_word[word].add(tag)
-    return Corpus(
+    return CorpusSurvey(
         tokens=sum(map(len, sentences)),
         sentences=len(sentences),
         words=len(by_word),

@@ -24,7 +24,7 @@ from tagger.tagging.workers import in_order
 
 
 @dataclass(frozen=True)
-class Make:
+class TaggerFactory:
     """Makes a tagger of a kind with settings; it travels to other processes."""
 
     kind: type[Tagger]
@@ -54,19 +54,21 @@ def fold_numbers(sentences: Sequence[Sentence], folds: int, seed: int) -> list[i
     return [place[tuple(sentence.words)] for sentence in sentences]
 
 
-def cross_validate(make: Make, sentences: Iterable[Any], folds: int, seed: int = 0, jobs: int = 1) -> Iterator[Fold]:
+def cross_validate(
+    make: TaggerFactory, sentences: Iterable[Any], folds: int, seed: int = 0, jobs: int = 1
+) -> Iterator[Fold]:
     """The folds, one after the other."""
     sentences = tagged(sentences, None, ("sentences", "tags"))
     numbers = fold_numbers(sentences, folds, seed)
     blocks = ((([i for i, n in enumerate(numbers) if n == fold]), False) for fold in range(folds))
-    return in_order(Judge(make, sentences), blocks, jobs)
+    return in_order(FoldTrainer(make, sentences), blocks, jobs)
 
 
 @dataclass(frozen=True)
-class Judge:
+class FoldTrainer:
     """Starts what trains on all sentences but some, and judges by those."""
 
-    make: Make
+    make: TaggerFactory
     sentences: list[Sentence]
 
     def __call__(self) -> Callable[[list[int]], Fold]:
@@ -83,7 +85,7 @@ class Judge:
 
 
 @dataclass(frozen=True)
-class Point:
+class CurvePoint:
     """Of a learning curve."""
 
     tokens: int  # trained on
@@ -92,30 +94,30 @@ class Point:
 
 
 def learning_curve(
-    make: Make, sentences: Iterable[Any], dev: Iterable[Any], points: int, jobs: int = 1
-) -> Iterator[Point]:
+    make: TaggerFactory, sentences: Iterable[Any], dev: Iterable[Any], points: int, jobs: int = 1
+) -> Iterator[CurvePoint]:
     """For a part of the sentences, twice as many, …, all of them."""
     sentences, dev = (tagged(X, None, (name, "tags")) for X, name in ((sentences, "sentences"), (dev, "dev")))
     order = sorted(range(len(sentences)), key=lambda i: number((str(i), *sentences[i].words), 0))
     sizes = [max(1, len(order) >> power) for power in range(points)][::-1]
     blocks = (([sentences[i] for i in order[:size]], False) for size in dict.fromkeys(sizes))
-    return in_order(Student(make, dev), blocks, jobs)
+    return in_order(CurveTrainer(make, dev), blocks, jobs)
 
 
 @dataclass(frozen=True)
-class Student:
+class CurveTrainer:
     """Starts what trains on some sentences, and judges by the dev set."""
 
-    make: Make
+    make: TaggerFactory
     dev: list[Sentence]
 
-    def __call__(self) -> Callable[[list[Sentence]], Point]:
+    def __call__(self) -> Callable[[list[Sentence]], CurvePoint]:
         return self.judge
 
-    def judge(self, sentences: list[Sentence]) -> Point:
+    def judge(self, sentences: list[Sentence]) -> CurvePoint:
         guesses = self.make().fit(sentences).predict(self.dev)
         rate = accuracy(self.dev, guesses) or 0.0
-        return Point(sum(map(len, sentences)), rate, interval(*by_sentence(self.dev, guesses)))
+        return CurvePoint(sum(map(len, sentences)), rate, interval(*by_sentence(self.dev, guesses)))
 
 
 def most_probable(classes: Sequence[str], P: np.ndarray) -> list[tuple[str, float]]:

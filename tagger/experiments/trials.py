@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FOLDS = 5
 
 
-class Rehearsal:
+class SettingTrials:
     """Settings are those of `model`, except for the ones that are tried; `model` itself stays as it is."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Rehearsal:
         watch: Callable[[], None] = lambda: None,
     ) -> None:
         """`watch` is called after every iteration; what it raises ends the trial."""
-        from tagger.crf.objective import Likelihood
+        from tagger.crf.objective import PenalizedLikelihood
 
         self.model = CRFTagger(**model.get_params() | {"min_count": 1})
         self.model.column_ = model.column_
@@ -62,7 +62,9 @@ class Rehearsal:
             numbers = np.array(fold_numbers(self.sentences, FOLDS, seed=0))
             folds = [np.flatnonzero(numbers == fold) for fold in range(FOLDS)]
             self.judges = {fold: [self.sentences[i] for i in own.tolist()] for fold, own in enumerate(folds)}
-        self.likelihood = Likelihood(corpus, self.layout, model.l2, model.threads or available_cores(), folds=folds)
+        self.likelihood = PenalizedLikelihood(
+            corpus, self.layout, model.l2, model.threads or available_cores(), folds=folds
+        )
         self.counts = {fold: self.observed(fold) for fold in self.judges}
         self.best: Trial | None = None
         self.found: dict[int | None, Result] = {}  # of the best trial
@@ -94,7 +96,7 @@ class Rehearsal:
         """To the minimum, without that fold, from the weights of the best trial so far."""
         from threadpoolctl import threadpool_limits
 
-        from tagger.crf.lbfgs import minimise
+        from tagger.crf.lbfgs import minimize
 
         begin = self.found[fold].x if self.found else self.layout.centre
         keep = self.kept(self.counts[fold], setting.min_count)
@@ -108,7 +110,7 @@ class Rehearsal:
 
         with threadpool_limits(limits=1, user_api="blas"):
             scale, first_step = approach(self.likelihood, begin)
-            return minimise(
+            return minimize(
                 function,
                 begin,
                 scale,

@@ -1,1 +1,13 @@
-"""Features of a CRF: functions of a word, templates, encoder, tag parts, word classes."""
+"""Features of a CRF: from words to feature ids.
+
+Read in this order:
+
+- `functions`: the feature functions (`word`, `suffix:3`, `shape`, …), registered by name;
+- `template`: templates as text, one feature per line, parsed and checked; shipped ones in `templates/`;
+- `encoder`: all features of a corpus as ids, learned once, looked up for new text;
+- `tag_parts`: features shared by tags with a common part (NNG in NNG+JKB);
+- `word_classes`: classes of words from raw text as features;
+- `clustering`: learn such classes.
+
+The idea: most features depend on one word at a fixed offset, so they are encoded per distinct word.
+"""

@@ -51,14 +51,14 @@ class Learning(NamedTuple):
     total: int | None
 
 
-Watch = Callable[[Learning], None]
+ClusteringCallback = Callable[[Learning], None]
 
 
 def learn_classes(
     text: Callable[[], Text],
     sizes: Sequence[int] = SIZES,
     min_count: int = MIN_COUNT,
-    watch: Watch = lambda learning: None,
+    watch: ClusteringCallback = lambda learning: None,
 ) -> WordClasses:
     """Classes of the words seen `min_count` times in a text, which is asked for twice."""
     from threadpoolctl import threadpool_limits
@@ -74,7 +74,7 @@ def learn_classes(
     return WordClasses.of(words, classes)
 
 
-def frequent_words(text: Text, min_count: int, watch: Watch) -> tuple[list[str], int]:
+def frequent_words(text: Text, min_count: int, watch: ClusteringCallback) -> tuple[list[str], int]:
     """The words seen often enough, the most frequent first, and the number of tokens."""
     counts: Counter[str] = Counter()
     tokens, threshold = 0, 1
@@ -104,7 +104,7 @@ def blocks(text: Text) -> Iterator[list[Sequence[str]]]:
         yield block
 
 
-def neighbours(text: Text, words: list[str], tokens: int, watch: Watch) -> csr_array:
+def neighbours(text: Text, words: list[str], tokens: int, watch: ClusteringCallback) -> csr_array:
     """(V, 2 · (C + 1)) how often each of the C most frequent words, or the end of the sentence, stands left of each
     word, then right of it."""
     V, C = len(words), min(CONTEXTS, len(words))
@@ -150,7 +150,7 @@ def weigh(counts: csr_array) -> csr_array:
     return csr_array((pmi[positive].astype(np.float32), (row[positive], column[positive])), shape=counts.shape)
 
 
-def project(matrix: csr_array, D: int, watch: Watch) -> np.ndarray:
+def project(matrix: csr_array, D: int, watch: ClusteringCallback) -> np.ndarray:
     """(V, D) the rows along the D strongest directions, each of length 1.
 
     Q ← orthonormal(M Ω),  Q ← orthonormal(M Mᵀ Q) again and again,  M ≈ Q (Qᵀ M) = (Q U) S Wᵀ
@@ -166,7 +166,7 @@ def project(matrix: csr_array, D: int, watch: Watch) -> np.ndarray:
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12), np.float32)
 
 
-def grouped(rows: np.ndarray, size: int, watch: Watch) -> np.ndarray:
+def grouped(rows: np.ndarray, size: int, watch: ClusteringCallback) -> np.ndarray:
     """(V,) the classes that k-means makes of rows of length 1."""
     centres = first_centres(rows, size)
     classes = np.zeros(len(rows), np.int64)

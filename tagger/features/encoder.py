@@ -19,10 +19,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.keyed import places_among
+from tagger.arrays.keyed import find_keys
 from tagger.arrays.npz import Archive, Arrays, narrow
-from tagger.arrays.ragged import Rows
-from tagger.arrays.string_spans import Pieces, distinct
+from tagger.arrays.ragged import RaggedRows
+from tagger.arrays.string_spans import StringSpans, distinct
 from tagger.arrays.string_table import StringTable
 from tagger.errors import TemplateError
 from tagger.escaping import quote
@@ -44,7 +44,7 @@ class Features:
         templates: list[Template],
         strings: StringTable,
         keys: list[np.ndarray],
-        rows: Rows,
+        rows: RaggedRows,
         classes: WordClasses | None = None,
     ) -> None:
         self.templates = templates
@@ -68,12 +68,12 @@ class Features:
     def values(self, words: Sequence[str]) -> dict[str, np.ndarray]:
         """For each function (words + 2,): the ids of its values, then the two marks."""
         found = values_of(self.functions, words, self.classes)
-        ids = self.strings.find(Pieces.joined(list(found.values()))).reshape(len(found), len(words))
+        ids = self.strings.find(StringSpans.joined(list(found.values()))).reshape(len(found), len(words))
         return {name: with_marks(own, self.radix) for name, own in zip(found, ids, strict=True)}
 
     def ids(self, t: int, keys: np.ndarray) -> np.ndarray:
         """The features with these keys of template t, -1 where there is none."""
-        place = places_among(self.keys[t], keys)
+        place = find_keys(self.keys[t], keys)
         return np.where(place < 0, -1, self.bases[t] + place)
 
     def text(self, feature: int) -> str:
@@ -112,7 +112,7 @@ class Features:
             join([place[ids] for ids in split(own, self.radix, len(template.parts))], len(strings) + MARKS)
             for template, own in zip(self.templates, keys, strict=True)
         ]
-        return Features(self.templates, strings, joined, Rows(widths[alive], self.rows.tags[keep]), self.classes)
+        return Features(self.templates, strings, joined, RaggedRows(widths[alive], self.rows.tags[keep]), self.classes)
 
     def arrays(self) -> Arrays:
         gaps = {f"keys.{t}": narrow(np.diff(keys, prepend=0)) for t, keys in enumerate(self.keys)}
@@ -123,7 +123,7 @@ class Features:
     def restore(cls, archive: Archive, templates: list[Template], columns: int) -> Features:
         strings = StringTable.restore(archive, "strings")
         keys = [restore_keys(archive, t, template, len(strings) + MARKS) for t, template in enumerate(templates)]
-        rows = Rows.restore(archive, "features", sum(map(len, keys)), columns)
+        rows = RaggedRows.restore(archive, "features", sum(map(len, keys)), columns)
         return cls(templates, strings, keys, rows, restore_classes(archive, templates))
 
 
@@ -210,14 +210,14 @@ def learn_features(
         cells.append(found[1] + features * K)
         param_counts.append(found[2])
         features += len(found[0])
-    rows = Rows.of(np.concatenate(cells), features, K)
+    rows = RaggedRows.of(np.concatenate(cells), features, K)
     return Features(templates, strings, keys, rows, classes), np.concatenate(param_counts), values
 
 
-def learn_values(found: dict[str, Pieces]) -> tuple[StringTable, dict[str, np.ndarray]]:
+def learn_values(found: dict[str, StringSpans]) -> tuple[StringTable, dict[str, np.ndarray]]:
     """All strings that functions say, in one table, and for each function (words + 2,) the ids of its values."""
     own = {name: distinct(pieces) for name, pieces in found.items()}
-    said = Pieces.joined([found[name].take(firsts) for name, (firsts, _) in own.items()])
+    said = StringSpans.joined([found[name].take(firsts) for name, (firsts, _) in own.items()])
     firsts, numbers = distinct(said)
     strings, ids = StringTable.build(said.take(firsts))
     bounds = np.cumsum([0, *(len(firsts) for firsts, _ in own.values())]).tolist()

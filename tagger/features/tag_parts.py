@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tagger.arrays.ragged import Rows
+from tagger.arrays.ragged import RaggedRows
 
 SEPARATORS = "+|"
 
@@ -66,7 +66,7 @@ class TagParts:
     def events(self, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of tags (n,): all pairs of a place and a column, the tag of that place or one of its parts."""
         owners, parts = np.nonzero(self.matrix.T)
-        rows = Rows(np.bincount(owners, minlength=self.K), parts)
+        rows = RaggedRows(np.bincount(owners, minlength=self.K), parts)
         entries, widths = rows.entries(tags)
         places = np.arange(len(tags))
         return np.append(places, np.repeat(places, widths)), np.append(tags, self.K + rows.tags[entries])

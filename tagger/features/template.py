@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from importlib import resources
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.string_spans import Pieces
+from tagger.arrays.string_spans import StringSpans
 from tagger.errors import TemplateError
 from tagger.escaping import quote
-from tagger.features.functions import FUNCTIONS, NUMBERED, Words
+from tagger.features.functions import FUNCTIONS, NUMBERED, WordForms
 from tagger.features.word_classes import SIZES, WordClasses
 from tagger.files.reading import Lines, exists, pipe_identity
 
@@ -161,12 +161,14 @@ def margin(templates: list[Template]) -> int:
     return max(abs(part.offset) for template in templates for part in template.parts)
 
 
-def values_of(parts: Iterable[Part], words: Sequence[str], classes: WordClasses | None = None) -> dict[str, Pieces]:
+def values_of(
+    parts: Iterable[Part], words: Sequence[str], classes: WordClasses | None = None
+) -> dict[str, StringSpans]:
     """What the function of each part says of each word. Parts that ask for classes need them."""
-    spelled = Words(words)
+    spelled = WordForms(words)
     rows = None if classes is None else classes.find(words)
 
-    def values(part: Part) -> Pieces:
+    def values(part: Part) -> StringSpans:
         if part.number is None:
             return FUNCTIONS[part.name](spelled)
         if part.name != CLASS:

@@ -17,7 +17,7 @@ from typing import IO
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays, narrow
-from tagger.arrays.string_spans import Pieces
+from tagger.arrays.string_spans import StringSpans
 from tagger.arrays.string_table import StringTable
 from tagger.errors import CorpusError
 from tagger.escaping import quote
@@ -64,10 +64,10 @@ class WordClasses:
         found[missing] = self.words.find([plain[i].lower() for i in missing.tolist()])
         return found
 
-    def names(self, size: int, rows: np.ndarray) -> Pieces:
+    def names(self, size: int, rows: np.ndarray) -> StringSpans:
         """The classes of these rows as text, none where a row is -1."""
         numbers = np.append(self.classes[size].astype(np.int64), 0)[rows]
-        return Pieces.of(list(map(str, numbers.tolist()))).only(rows >= 0)
+        return StringSpans.of(list(map(str, numbers.tolist()))).only(rows >= 0)
 
     def restricted(self, sizes: Iterable[int]) -> WordClasses:
         """Only these sizes."""

@@ -1,1 +1,15 @@
-"""The hidden Markov model."""
+"""The hidden Markov model of first or second order: counting, smoothing, guessing unknown words.
+
+Read in this order:
+
+- `tagger`: `HMMTagger`, the estimator;
+- `transitions`: P(tag | two tags before), smoothed by deleted interpolation;
+- `lexicalized`: transitions and emissions that look at frequent words too;
+- `emissions`: P(word | tag) of known and unknown words;
+- `guesser`: tags of unknown words from their spelling (`affixes` has the spelling, `opinion_pool` the combination);
+- `smoothing`: the Dirichlet smoothing used by `lexicalized` and `guesser`;
+- `em`: Baum–Welch for partly tagged and untagged text;
+- `summary`: what `tagger inspect` prints.
+
+The idea: everything is counted in one pass; the only search is for a few smoothing constants, by leaving one out.
+"""

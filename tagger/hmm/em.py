@@ -22,23 +22,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tagger.arrays.keyed import summed
-from tagger.arrays.ragged import stretches
+from tagger.arrays.keyed import sum_by_key
+from tagger.arrays.ragged import consecutive
 from tagger.chain.candidate_kernels import CandidateSum
-from tagger.chain.candidates import Step, Trellis
+from tagger.chain.candidates import CandidateStep, Trellis
 from tagger.chain.forward_backward import forward_backward
 from tagger.chain.lattice import CandidateLattice
 from tagger.chain.pack import Pack, batches
-from tagger.hmm.emissions import WordForm, WordModel
-from tagger.hmm.lexicalized import Neighbours
+from tagger.hmm.emissions import EmissionModel, WordForm
+from tagger.hmm.lexicalized import LexicalizedTransitions
 from tagger.words.windows import Windows
 
-Watch = Callable[[str, int, float], None]  # the text's name, the round, log p(text) + log prior
+EMCallback = Callable[[str, int, float], None]  # the text's name, the round, log p(text) + log prior
 Candidates = Callable[[Sequence[WordForm]], dict[str, np.ndarray]]
 
 
 @dataclass(frozen=True)
-class Text:
+class EMText:
     """Sentences to learn from, what each token may be, and how much they weigh."""
 
     name: str
@@ -56,10 +56,12 @@ class Expected:
     score: float  # ω · log p(text)
 
 
-class Teacher:
+class EMTrainer:
     """Goes through a text again and again. Candidates are those of the first model, so that rounds can be compared."""
 
-    def __init__(self, text: Text, neighbours: Neighbours, words: WordModel, candidates: Candidates) -> None:
+    def __init__(
+        self, text: EMText, neighbours: LexicalizedTransitions, words: EmissionModel, candidates: Candidates
+    ) -> None:
         self.text, self.first, self.words = text, neighbours, words
         windows = Windows.of(text.sentences, 0)
         self.strings, self.ids = windows.words, windows.at(0)
@@ -77,7 +79,7 @@ class Teacher:
         self.mass = self.n * by_group(every, np.append(self.group, words.frequent(ids) & self.apart))
         # (2, K) the prior's pseudo-counts of all words, tagged and raw
 
-    def learn(self, rounds: int, watch: Watch) -> tuple[Neighbours, WordModel]:
+    def learn(self, rounds: int, watch: EMCallback) -> tuple[LexicalizedTransitions, EmissionModel]:
         neighbours, factor, added, prior = self.first, np.ones_like(self.mass), np.zeros_like(self.counted), 0.0
         for iteration in range(rounds + 1):
             found = self.expect(neighbours, (self.counted + added) * factor[self.group.astype(int)])
@@ -97,7 +99,7 @@ class Teacher:
             )
         return neighbours, self.words.learn_raw(self.strings, added, factor if self.apart else factor[[0, 0]])
 
-    def expect(self, neighbours: Neighbours, P: np.ndarray) -> Expected:
+    def expect(self, neighbours: LexicalizedTransitions, P: np.ndarray) -> Expected:
         """What these probabilities, with P (V, K) for words, expect of the text."""
         with np.errstate(divide="ignore"):
             scores = np.log(P)
@@ -106,7 +108,7 @@ class Teacher:
         begins = np.cumsum(lengths) - lengths
         for group in batches(lengths):
             pack = Pack.of(lengths[group])
-            tokens = stretches(begins[group], lengths[group])
+            tokens = consecutive(begins[group], lengths[group])
             lines = self.ids[tokens[pack.tokens]]
             lattice = CandidateLattice(pack, neighbours, lines, self.numbers, scores, self.candidates, self.places)
             if self.text.allowed is not None:
@@ -114,7 +116,7 @@ class Teacher:
             observe(lattice.trellis, lines, self.text.weight, neighbours, found)
         return found
 
-    def trigram_prior(self, now: Neighbours) -> float:
+    def trigram_prior(self, now: LexicalizedTransitions) -> float:
         """Σ n(u, v) · P(w | u, v) · log P'(w | u, v), up to a constant.
 
         Where only A speaks, P' = rest · A; all w together have Σ P · log rest, and the entries what they differ by.
@@ -138,7 +140,9 @@ def by_group(numbers: np.ndarray, group: np.ndarray) -> np.ndarray:
     return np.stack([numbers[~group].sum(axis=0), numbers[group].sum(axis=0)])
 
 
-def observe(trellis: Trellis, lines: np.ndarray, weight: float, neighbours: Neighbours, found: Expected) -> None:
+def observe(
+    trellis: Trellis, lines: np.ndarray, weight: float, neighbours: LexicalizedTransitions, found: Expected
+) -> None:
     """Add what is expected of some sentences."""
     K, width = neighbours.K, neighbours.K + 1
     keys, numbers = [], []
@@ -149,7 +153,7 @@ def observe(trellis: Trellis, lines: np.ndarray, weight: float, neighbours: Neig
         keys.append(pairs * width + w)
         numbers.append(weight * P * own / np.exp(scores))
 
-    def see(step: Step, P: np.ndarray) -> None:
+    def see(step: CandidateStep, P: np.ndarray) -> None:
         w = np.repeat(trellis.tags[trellis.here[step.pairs]], step.widths)
         put(trellis.keys[step.before], w, trellis.places[trellis.here[step.before]], step.scores, P)
 
@@ -174,4 +178,4 @@ def add_up(parts: list[tuple[np.ndarray, np.ndarray]], cells: int) -> tuple[np.n
     """The distinct keys, ascending, and the sum of the numbers of each."""
     keys, numbers = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     there = numbers > 0
-    return summed(keys[there], numbers[there], cells)[:2]
+    return sum_by_key(keys[there], numbers[there], cells)[:2]

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tagger.arrays.npz import LEAST, Archive, Arrays
-from tagger.arrays.ragged import Rows
+from tagger.arrays.ragged import RaggedRows
 from tagger.arrays.string_table import StringTable
 from tagger.errors import TrainingError
 from tagger.escaping import quote
@@ -47,7 +47,7 @@ class Entries:
     """Words with some of the tags, and a number for each pair."""
 
     words: StringTable
-    rows: Rows
+    rows: RaggedRows
     values: np.ndarray
 
     @classmethod
@@ -56,7 +56,7 @@ class Entries:
         table, ids = StringTable.build(words)
         cells = ids[cells // K] * K + cells % K
         order = np.argsort(cells)
-        return cls(table, Rows.of(cells[order], len(table), K), values[order])
+        return cls(table, RaggedRows.of(cells[order], len(table), K), values[order])
 
     @classmethod
     def none(cls, K: int) -> Entries:
@@ -82,7 +82,7 @@ class Entries:
     @classmethod
     def restore(cls, archive: Archive, name: str, K: int) -> Entries:
         words = StringTable.restore(archive, f"{name}.words")
-        rows = Rows.restore(archive, name, len(words), K)
+        rows = RaggedRows.restore(archive, name, len(words), K)
         values = archive.take(f"{name}.values", "f", len(rows.tags))
         archive.check(bool((values > 0).all()), f"the numbers {name!r} are not all positive")
         return cls(words, rows, values)
@@ -126,7 +126,7 @@ class RawEntries:
 
 
 @dataclass(frozen=True)
-class WordModel:
+class EmissionModel:
     lexicon: Lexicon
     prior: np.ndarray  # (K,) P(t)
     B: np.ndarray  # for each entry of the lexicon P(x | t), as far as it rests on counts
@@ -147,7 +147,7 @@ class WordModel:
         rare_count: int,
         suffix_length: int,
         allowed: Entries,
-    ) -> WordModel:
+    ) -> EmissionModel:
         """`words` are the lexicon's; `elsewhere` tells which were seen inside of sentences, not at their start only.
 
         The others teach the guesser as first words. When they come back they are known, and no longer treated as first
@@ -193,7 +193,7 @@ class WordModel:
         """Whether words of the lexicon were seen more than `rare_count` times; -1 is none of them."""
         return np.asarray(np.append(self.lexicon.totals, 0)[ids] > self.rare_count)
 
-    def learn_raw(self, forms: Sequence[WordForm], added: np.ndarray, factor: np.ndarray) -> WordModel:
+    def learn_raw(self, forms: Sequence[WordForm], added: np.ndarray, factor: np.ndarray) -> EmissionModel:
         """P'(x | t) = factor · (P(x | t) + added), with added (words, K), and factor (2, K) as `scale` is."""
         here = set(forms)
         words, first = spelled([*forms, *(form for form in self.raw.forms() if form not in here)])
@@ -224,7 +224,7 @@ class WordModel:
         return own | self.allowed.arrays("allowed") | self.raw.arrays()
 
     @classmethod
-    def restore(cls, archive: Archive, K: int, rare_count: int) -> WordModel:
+    def restore(cls, archive: Archive, K: int, rare_count: int) -> EmissionModel:
         lexicon, guesser = Lexicon.restore(archive, K), Guesser.restore(archive, K)
         prior, strength = archive.take("prior", "f", K), float(archive.take("lambda", "f", 1)[0])
         B = archive.take("B", "f", len(lexicon.counts))
@@ -255,7 +255,7 @@ def read_allowed(lexicon: Mapping[str, Sequence[str]], classes: list[str]) -> En
     return Entries.of(list(lexicon), np.array(cells, np.int64), np.ones(len(cells)), K)
 
 
-def check_choices(model: WordModel, forms: Sequence[WordForm], allowed: np.ndarray, classes: list[str]) -> None:
+def check_choices(model: EmissionModel, forms: Sequence[WordForm], allowed: np.ndarray, classes: list[str]) -> None:
     """Refuse a word of the text whose tags, in a row of `allowed` (words, K), a user's lexicon all forbids."""
     known = plain(*spelled(forms), model.allowed.words)
     said = np.flatnonzero(model.allowed.words.find(known) >= 0).tolist()

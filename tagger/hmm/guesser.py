@@ -23,9 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.arrays.keyed import places_among
+from tagger.arrays.keyed import find_keys
 from tagger.arrays.npz import LEAST, MOST, Archive, Arrays, narrow
-from tagger.arrays.ragged import Rows, adds_up
+from tagger.arrays.ragged import RaggedRows, sums_to
 from tagger.hmm.affixes import NONE, Letters, joined
 from tagger.hmm.opinion_pool import narrowed, pool_weights, pooled
 from tagger.hmm.smoothing import best_kappa, leaning
@@ -36,10 +36,10 @@ JUDGED = 1 << 18  # at most so many words × tags are judged to find the weights
 MOST_JUDGED = 1000  # and at most so many words
 LIKELY = 256  # tags of each are enough for that
 
-Witness = list[np.ndarray]  # keys of words, from vague to precise
+SpellingModel = list[np.ndarray]  # keys of words, from vague to precise
 
 
-def testimony(letters: Letters, suffix_length: int) -> dict[str, Witness]:
+def testimony(letters: Letters, suffix_length: int) -> dict[str, SpellingModel]:
     """The keys of each witness's descriptions of each word."""
     case = letters.case()
     endings, beginnings = letters.endings(suffix_length), letters.beginnings(BEGINNING)
@@ -58,7 +58,7 @@ class Level:
     """The counts of each description of one precision, sparse, and how much they lean on the vaguer one."""
 
     keys: np.ndarray  # (descriptions,) ascending
-    rows: Rows
+    rows: RaggedRows
     counts: np.ndarray  # of each entry
     kappa: float
 
@@ -69,7 +69,7 @@ class Level:
 
             (counts + κ · scale · P) / (count + κ)  =  (scale · κ / (count + κ)) · (P + counts / (scale · κ))
         """
-        entries, owners = self.rows.found(places_among(self.keys, keys))  # NONE is no key
+        entries, owners = self.rows.found(find_keys(self.keys, keys))  # NONE is no key
         cells, counts = owners * P.shape[1] + self.rows.tags[entries], self.counts[entries].astype(float)
         if own is not None:
             counts = np.maximum(counts - own.ravel()[cells], 0.0)
@@ -90,7 +90,7 @@ class Guesser:
 
     @classmethod
     def learn(
-        cls, letters: Letters, rare: np.ndarray, rows: Rows, counts: np.ndarray, K: int, suffix_length: int
+        cls, letters: Letters, rare: np.ndarray, rows: RaggedRows, counts: np.ndarray, K: int, suffix_length: int
     ) -> tuple[Guesser, np.ndarray, np.ndarray]:
         """From words, of which some are `rare` (a mask), their tags and counts.
 
@@ -133,7 +133,7 @@ class Guesser:
         size = max(1, AT_ONCE // len(self.prior))
         return [slice(i, i + size) for i in range(0, words, size)]
 
-    def opinions(self, said: list[Witness], own: np.ndarray | None) -> np.ndarray:
+    def opinions(self, said: list[SpellingModel], own: np.ndarray | None) -> np.ndarray:
         """(words, 1 + witnesses, K) log P_0, and log P_i / P_0 of each witness."""
         words, base = len(said[0][0]), np.log(self.prior)
         out = np.empty((words, 1 + len(said), len(base)))
@@ -146,7 +146,7 @@ class Guesser:
             np.add(np.log(P, out=P), np.log(scale)[:, None] - base, out=out[:, i])
         return out
 
-    def likely_opinions(self, said: list[Witness], own: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    def likely_opinions(self, said: list[SpellingModel], own: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         """The opinions on the likeliest tags of each word, and its `own` of those."""
         if count >= len(self.prior):
             return self.opinions(said, own), own
@@ -158,7 +158,7 @@ class Guesser:
     def arrays(self) -> Arrays:
         levels = [level for levels in self.witnesses for level in levels]
         widths = np.concatenate([level.rows.widths for level in levels])
-        rows = Rows(widths, np.concatenate([level.rows.tags for level in levels]))
+        rows = RaggedRows(widths, np.concatenate([level.rows.tags for level in levels]))
         return {
             "guesser.keys": np.concatenate([level.keys for level in levels]),
             "guesser.sizes": narrow(np.array([len(level.keys) for level in levels])),
@@ -172,13 +172,13 @@ class Guesser:
     @classmethod
     def restore(cls, archive: Archive, K: int) -> Guesser:
         keys, sizes = archive.take("guesser.keys", "u", None), archive.take("guesser.sizes", "u", None)
-        rows = Rows.restore(archive, "guesser", len(keys), K)
+        rows = RaggedRows.restore(archive, "guesser", len(keys), K)
         counts = archive.take("guesser.counts", "f", len(rows.tags))
         kappas, prior = archive.take("guesser.kappas", "f", len(sizes)), archive.take("guesser.prior", "f", K)
         expected = testimony(Letters([]), 0)
         levels = archive.take("guesser.levels", "u", len(expected)).astype(np.int64)
         weights = archive.take("guesser.weights", "f", 1 + len(expected))
-        fits = adds_up(sizes, len(keys)) and adds_up(levels, len(sizes)) and keys.dtype == np.uint64
+        fits = sums_to(sizes, len(keys)) and sums_to(levels, len(sizes)) and keys.dtype == np.uint64
         suffix_length = int(levels[1])
         fits = fits and [len(keys) for keys in testimony(Letters([]), suffix_length).values()] == levels.tolist()
         archive.check(fits, "the levels of its guesser do not fit each other")
@@ -189,7 +189,7 @@ class Guesser:
         return cls(prior, split(keys, sizes.astype(np.int64), rows, counts, kappas, levels), weights)
 
 
-def cut(said: Iterable[Witness], part: slice | np.ndarray) -> list[Witness]:
+def cut(said: Iterable[SpellingModel], part: slice | np.ndarray) -> list[SpellingModel]:
     """What is said of some of the words."""
     return [[key[part] for key in keys] for keys in said]
 
@@ -200,21 +200,21 @@ def within(numbers: np.ndarray, low: float, high: float) -> bool:
 
 
 def split(
-    keys: np.ndarray, sizes: np.ndarray, rows: Rows, counts: np.ndarray, kappas: np.ndarray, levels: np.ndarray
+    keys: np.ndarray, sizes: np.ndarray, rows: RaggedRows, counts: np.ndarray, kappas: np.ndarray, levels: np.ndarray
 ) -> list[list[Level]]:
     """The levels of each witness out of arrays that hold them all."""
     ends = np.cumsum(sizes)
     found = []
     for begin, end, kappa in zip((ends - sizes).tolist(), ends.tolist(), kappas.tolist(), strict=True):
         inside = slice(int(rows.bounds[begin]), int(rows.bounds[end]))
-        own = Rows(rows.widths[begin:end], rows.tags[inside])
+        own = RaggedRows(rows.widths[begin:end], rows.tags[inside])
         found.append(Level(keys[begin:end], own, counts[inside], kappa))
     stops = np.cumsum(levels)
     return [found[begin:end] for begin, end in zip((stops - levels).tolist(), stops.tolist(), strict=True)]
 
 
 def learn_witness(
-    said: Witness, owners: np.ndarray, tags: np.ndarray, share: np.ndarray, prior: np.ndarray
+    said: SpellingModel, owners: np.ndarray, tags: np.ndarray, share: np.ndarray, prior: np.ndarray
 ) -> list[Level]:
     """The levels of one witness, from the entries (word, tag, share) of words, by rising tag.
 
@@ -233,7 +233,7 @@ def learn_witness(
         others = of_tag[cell] - part, of_all[at] - 1.0, guess[there]
         kappa = best_kappa(*others, part)
         guess[there] = leaning(*others, kappa)
-        rows = Rows(np.bincount(at[new_cell]), tag[new_cell])
+        rows = RaggedRows(np.bincount(at[new_cell]), tag[new_cell])
         levels.append(Level(keys[new_key], rows, of_tag.astype(np.float32), kappa))
     return levels
 
@@ -252,7 +252,7 @@ def some(mask: np.ndarray, K: int) -> np.ndarray:
     return words if len(words) <= most else words[np.linspace(0, len(words) - 1, most).astype(np.int64)]
 
 
-def shares(rows: Rows, counts: np.ndarray, words: np.ndarray, K: int) -> np.ndarray:
+def shares(rows: RaggedRows, counts: np.ndarray, words: np.ndarray, K: int) -> np.ndarray:
     """(words, K) the share of each tag in a word's tokens; a line of zeros where the word is -1."""
     entries, owners = rows.found(words)
     total = np.bincount(owners, weights=counts[entries], minlength=len(words))

@@ -18,61 +18,66 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.keyed import Lookup, places_among, tally
+from tagger.arrays.keyed import KeyedValues, count_keys, find_keys
 from tagger.arrays.npz import MOST, Archive, Arrays, narrow
-from tagger.arrays.ragged import Rows
+from tagger.arrays.ragged import RaggedRows
 from tagger.hmm.smoothing import best_kappa, enough
 from tagger.hmm.transitions import Steps, Transitions
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class LexicalizedTransitions:
     """The scores of a second-order HMM. An *entry* is a frequent word with one of the tags it was seen with."""
 
     transitions: Transitions
     entries: np.ndarray  # (E,) ascending: word · K + tag, words as in the lexicon
-    before: Rows  # for each entry the tags u seen before it
+    before: RaggedRows  # for each entry the tags u seen before it
     before_counts: np.ndarray
-    after: Rows  # for each entry the tags w seen after it
+    after: RaggedRows  # for each entry the tags w seen after it
     after_counts: np.ndarray
     others: np.ndarray  # (K,) P(a word that is not frequent | v)
     kappas: np.ndarray  # (2,) κ and κ'
 
     @classmethod
-    def none(cls, transitions: Transitions) -> Neighbours:
+    def none(cls, transitions: Transitions) -> LexicalizedTransitions:
         """No word is frequent."""
-        nothing, rows = np.empty(0, np.int64), Rows(np.empty(0, np.int64), np.empty(0, np.int64))
+        nothing, rows = np.empty(0, np.int64), RaggedRows(np.empty(0, np.int64), np.empty(0, np.int64))
         return cls(transitions, nothing, rows, nothing, rows, nothing, np.ones(transitions.K), np.ones(2))
 
     @classmethod
     def count(
         cls, transitions: Transitions, steps: Steps, words: np.ndarray, entries: np.ndarray, P: np.ndarray
-    ) -> Neighbours:
+    ) -> LexicalizedTransitions:
         """From the steps of a text with the lexicon's `words` (N,); P (E,) is P(x | v) of each entry."""
         K, width = transitions.K, transitions.K + 1
         tagged = np.flatnonzero(steps.token >= 0)
         u, v, w = steps.u[tagged], steps.v[tagged], steps.w[tagged]
-        number = Lookup(entries, np.arange(1.0, len(entries) + 1), (int(words.max()) + 1) * K)
+        number = KeyedValues(entries, np.arange(1.0, len(entries) + 1), (int(words.max()) + 1) * K)
         place = number(words[steps.token[tagged]] * K + v).astype(np.int64) - 1  # the entry of each token, or -1
         there = place >= 0
         pairs, place = u * width + v, place[there]
         frequent = np.bincount(v[there], minlength=K)
         others = (np.bincount(v, minlength=K) - frequent + 0.5) / (np.bincount(v, minlength=K) + 1)
 
-        cells, before = tally(place * width + u[there], len(entries) * width)
+        cells, before = count_keys(place * width + u[there], len(entries) * width)
         E, of_pair = cells // width, cells % width * width + entries[cells // width] % K
-        some, rest = tally(pairs[~there], width**2)
+        some, rest = count_keys(pairs[~there], width**2)
         seen, total = np.append(before, rest), transitions.totals[np.append(of_pair, some)]
         kappa = best_kappa(seen - 1, total - 1, np.append(P[E], others[some % width]), seen)
 
         keys = place * width + w[there]
-        after_cells, after = tally(keys, len(entries) * width)
+        after_cells, after = count_keys(keys, len(entries) * width)
         few = enough(len(keys))
         alike = after[np.searchsorted(after_cells, keys[few])]
         of_entry = np.bincount(place, minlength=len(entries))[place[few]]
         chance = transitions.probabilities(pairs[there][few], w[there][few])
         kappa_after = best_kappa(alike - 1, of_entry - 1, chance, np.ones(len(alike)))
-        rows = (Rows.of(cells, len(entries), width), before, Rows.of(after_cells, len(entries), width), after)
+        rows = (
+            RaggedRows.of(cells, len(entries), width),
+            before,
+            RaggedRows.of(after_cells, len(entries), width),
+            after,
+        )
         return cls(transitions, entries, *rows, others, np.array([kappa, kappa_after]))
 
     @property
@@ -90,12 +95,12 @@ class Neighbours:
         return np.asarray(self.kappas[0] / (self.transitions.totals + self.kappas[0]))
 
     @cached_property
-    def before_seen(self) -> Lookup:
+    def before_seen(self) -> KeyedValues:
         """count(u, v, x) / (count(u, v) + κ), under entry · (K + 1) + u"""
         owners, width = self.before.owners, self.K + 1
         total = self.transitions.totals[self.before.tags * width + self.entries[owners] % self.K]
         values = self.before_counts / (total + self.kappas[0])
-        return Lookup(owners * width + self.before.tags, values, len(self.entries) * width)
+        return KeyedValues(owners * width + self.before.tags, values, len(self.entries) * width)
 
     @cached_property
     def other_share(self) -> np.ndarray:
@@ -107,12 +112,12 @@ class Neighbours:
         return np.asarray((rest / P + self.kappas[0]) / (self.transitions.totals + self.kappas[0]))
 
     @cached_property
-    def after_seen(self) -> Lookup:
+    def after_seen(self) -> KeyedValues:
         """count(v, x, w) / (count(v, x) + κ'), under entry · (K + 1) + w"""
         owners, width = self.after.owners, self.K + 1
         total = np.bincount(owners, weights=self.after_counts, minlength=len(self.entries))
         values = self.after_counts / (total[owners] + self.kappas[1])
-        return Lookup(owners * width + self.after.tags, values, len(self.entries) * width)
+        return KeyedValues(owners * width + self.after.tags, values, len(self.entries) * width)
 
     @cached_property
     def after_rest(self) -> np.ndarray:
@@ -122,8 +127,8 @@ class Neighbours:
 
     def places(self, words: np.ndarray, tags: np.ndarray) -> np.ndarray:
         """The entry of each word with a tag: -1 if there is none, -2 if the word is not frequent (or is -1)."""
-        place = places_among(self.entries, words * self.K + tags)
-        return np.where(places_among(self.frequent, words) < 0, -2, place)
+        place = find_keys(self.entries, words * self.K + tags)
+        return np.where(find_keys(self.frequent, words) < 0, -2, place)
 
     def arrivals(self, pairs: np.ndarray, emissions: np.ndarray, places: np.ndarray) -> np.ndarray:
         """log P(x | u, v), where `emissions` are log P(x | v)."""
@@ -147,7 +152,7 @@ class Neighbours:
         return own | self.before.arrays("before") | self.after.arrays("after")
 
     @classmethod
-    def restore(cls, archive: Archive, transitions: Transitions, words: int) -> Neighbours:
+    def restore(cls, archive: Archive, transitions: Transitions, words: int) -> LexicalizedTransitions:
         K = transitions.K
         entries = archive.take("frequent", "u", None).astype(np.int64)
         fits = entries.max(initial=0) < max(1, words * K) and bool((np.diff(entries) > 0).all())
@@ -161,8 +166,8 @@ class Neighbours:
         return neighbours
 
 
-def counted_rows(archive: Archive, name: str, count: int, width: int) -> tuple[Rows, np.ndarray]:
-    rows = Rows.restore(archive, name, count, width)
+def counted_rows(archive: Archive, name: str, count: int, width: int) -> tuple[RaggedRows, np.ndarray]:
+    rows = RaggedRows.restore(archive, name, count, width)
     counts = archive.take(f"{name}.counts", "u", len(rows.tags))
     archive.check(int(counts.max(initial=0)) < MOST, f"the counts {name!r} are out of all bounds")
     return rows, counts.astype(np.int64)

@@ -19,12 +19,12 @@ from tagger.chain.pack import Pack
 from tagger.corpus.labels import dev_sentences, tag_numbers, training_sentences
 from tagger.corpus.partial import OPEN, Choices, read_choices
 from tagger.files import resources
-from tagger.hmm.em import Candidates, Teacher, Text, Watch
-from tagger.hmm.emissions import Entries, WordForm, WordModel, check_choices, read_allowed
-from tagger.hmm.lexicalized import Neighbours
-from tagger.hmm.summary import hmm_story
+from tagger.hmm.em import Candidates, EMCallback, EMText, EMTrainer
+from tagger.hmm.emissions import EmissionModel, Entries, WordForm, check_choices, read_allowed
+from tagger.hmm.lexicalized import LexicalizedTransitions
+from tagger.hmm.summary import hmm_summary
 from tagger.hmm.transitions import Steps, Transitions
-from tagger.models.base import Following, Tagger, Terms
+from tagger.models.base import Tagger, Terms, TransitionTable
 from tagger.models.summary import Section
 from tagger.normalization import NFC, normalized_keys, normalized_sentences
 from tagger.sentence import Sentence, Words, sentence_list, words_of
@@ -40,8 +40,8 @@ class HMMTagger(Tagger):
     """Settings: words seen up to `rare_count` times teach the guesser, which looks at up to `suffix_length` letters."""
 
     kind = "hmm"
-    neighbours_: Neighbours
-    words_: WordModel
+    transition_model_: LexicalizedTransitions
+    emission_model_: EmissionModel
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class HMMTagger(Tagger):
 
     @property
     def transitions_(self) -> Transitions:
-        return self.neighbours_.transitions
+        return self.transition_model_.transitions
 
     @property
     def pi_(self) -> np.ndarray:
@@ -86,7 +86,7 @@ class HMMTagger(Tagger):
         *,
         unlabeled: Iterable[Any] = (),
         lexicon: Mapping[str, Sequence[str]] | None = None,
-        watch: Watch = lambda text, iteration, objective: None,
+        watch: EMCallback = lambda text, iteration, objective: None,
     ) -> HMMTagger:
         """Learn from tagged sentences. A dev set changes nothing: counting has nothing to stop early.
 
@@ -101,8 +101,13 @@ class HMMTagger(Tagger):
         dev_sentences(X_dev, y_dev)
         choices = self.count(sentences, normalized_keys(lexicon or {}))
         for text in [*self.open_text(sentences, choices), *self.raw_text(raw)]:
-            teacher = Teacher(text, self.neighbours_, self.words_, candidates(self.words_, self.neighbours_))
-            self.neighbours_, self.words_ = teacher.learn(self.em_iterations, watch)
+            teacher = EMTrainer(
+                text,
+                self.transition_model_,
+                self.emission_model_,
+                candidates(self.emission_model_, self.transition_model_),
+            )
+            self.transition_model_, self.emission_model_ = teacher.learn(self.em_iterations, watch)
         return self
 
     def check_settings(self) -> None:
@@ -136,12 +141,12 @@ class HMMTagger(Tagger):
         strings = [windows.words[i] for i in order.tolist()]
         first = np.zeros(len(tags), bool)
         first[np.cumsum(lengths) - lengths] = True
-        self.learn_words(strings, words[told], first[told], tags[told], read_allowed(lexicon, self.classes_))
-        self.count_neighbours(Steps.of(tags, lengths, K), words, strings)
+        self.learn_emissions(strings, words[told], first[told], tags[told], read_allowed(lexicon, self.classes_))
+        self.count_transitions(Steps.of(tags, lengths, K), words, strings)
         self.summary_ = {"sentences": len(sentences), "tokens": len(tags)}
         return choices
 
-    def open_text(self, sentences: list[Sentence], choices: Choices) -> list[Text]:
+    def open_text(self, sentences: list[Sentence], choices: Choices) -> list[EMText]:
         """The sentences that leave something open."""
         if not len(choices.tokens):
             return []
@@ -155,35 +160,39 @@ class HMMTagger(Tagger):
             for t, tag in enumerate(sentences[i].tags or ()):
                 if tag in numbers:
                     allowed[i][t, numbers[tag]] = True
-        forms = dict(zip(allowed, self.words_.forms([sentences[i].words for i in allowed]), strict=True))
+        forms = dict(zip(allowed, self.emission_model_.forms([sentences[i].words for i in allowed]), strict=True))
         of = owner[choices.tokens]
         places = list(zip(of.tolist(), (choices.tokens - begins[of]).tolist(), strict=True))
         for (i, t), row in zip(places, choices.allowed, strict=True):
             allowed[i][t] = row
-        check_choices(self.words_, [forms[i][t] for i, t in places], choices.allowed, self.classes_)
-        return [Text("partly tagged text", list(forms.values()), list(allowed.values()))]
+        check_choices(self.emission_model_, [forms[i][t] for i, t in places], choices.allowed, self.classes_)
+        return [EMText("partly tagged text", list(forms.values()), list(allowed.values()))]
 
-    def raw_text(self, unlabeled: list[Words]) -> list[Text]:
+    def raw_text(self, unlabeled: list[Words]) -> list[EMText]:
         """Untagged sentences, which together weigh no more than the tagged ones."""
         sentences = list(normalized_sentences([words for words in unlabeled if len(words)], NFC))
         tokens = sum(map(len, sentences))
         if not tokens:
             return []
         self.summary_["unlabeled"] = tokens
-        return [Text("untagged text", self.words_.forms(sentences), None, min(1.0, self.summary_["tokens"] / tokens))]
+        return [
+            EMText(
+                "untagged text", self.emission_model_.forms(sentences), None, min(1.0, self.summary_["tokens"] / tokens)
+            )
+        ]
 
-    def learn_words(
+    def learn_emissions(
         self, strings: list[str], words: np.ndarray, first: np.ndarray, tags: np.ndarray, allowed: Entries
     ) -> None:
-        """`words_`, from the lexicon's strings, and the text as words (N,) of it, some the first of a sentence."""
+        """`emission_model_`, from the lexicon's strings, and the text as words (N,) of it, some the first of a sentence."""
         elsewhere = np.bincount(words[~first], minlength=len(strings)) > 0
         prior = np.bincount(tags, minlength=len(self.classes_)) / len(tags)
-        self.words_ = WordModel.learn(
+        self.emission_model_ = EmissionModel.learn(
             self.lexicon_, strings, elsewhere, prior, self.rare_count, self.suffix_length, allowed
         )
 
-    def count_neighbours(self, steps: Steps, words: np.ndarray, strings: list[str]) -> None:
-        """`neighbours_`, from the steps, the lexicon's words (N,), -1 for others, and how those are written."""
+    def count_transitions(self, steps: Steps, words: np.ndarray, strings: list[str]) -> None:
+        """`transition_model_`, from the steps, the lexicon's words (N,), -1 for others, and how those are written."""
         K, width = steps.K, steps.K + 1
         told = steps.w != OPEN
         unigrams = np.bincount(steps.w[told], minlength=width)
@@ -194,23 +203,23 @@ class HMMTagger(Tagger):
         rows = self.lexicon_.rows
         often = np.flatnonzero(np.bincount(words[words >= 0]) > self.rare_count)
         if self.order == 1 or not len(often):
-            self.neighbours_ = Neighbours.none(transitions)
+            self.transition_model_ = LexicalizedTransitions.none(transitions)
             return
         entries, widths = rows.entries(often)
-        scores, _ = self.words_([strings[i] for i in often.tolist()])
+        scores, _ = self.emission_model_([strings[i] for i in often.tolist()])
         P = np.exp(scores[np.repeat(np.arange(len(often)), widths), rows.tags[entries]])
         cells = rows.owners[entries] * K + rows.tags[entries]
-        self.neighbours_ = Neighbours.count(transitions, steps, words, cells, P)
+        self.transition_model_ = LexicalizedTransitions.count(transitions, steps, words, cells, P)
 
     def scorer_in_form(self) -> Scorer:
         if self.order == 2:
-            return second_order(self.words_, self.neighbours_)
-        return first_order(self.words_, np.log(self.pi_), np.log(self.A_), np.log(self.end_))
+            return second_order(self.emission_model_, self.transition_model_)
+        return first_order(self.emission_model_, np.log(self.pi_), np.log(self.A_), np.log(self.end_))
 
-    def anatomy(self, words: Words) -> Terms:
-        forms, *_ = self.words_.forms([words])
-        scores, ids = self.words_(forms)
-        model = self.neighbours_
+    def score_terms(self, words: Words) -> Terms:
+        forms, *_ = self.emission_model_.forms([words])
+        scores, ids = self.emission_model_(forms)
+        model = self.transition_model_
         K, T = len(self.classes_), len(words)
         names = [*self.classes_, "end of sentence"]
 
@@ -232,27 +241,27 @@ class HMMTagger(Tagger):
 
         return terms
 
-    def story(self) -> list[Section]:
-        return [*super().story(), *hmm_story(self.classes_, self.neighbours_, self.words_)]
+    def summarize(self) -> list[Section]:
+        return [*super().summarize(), *hmm_summary(self.classes_, self.transition_model_, self.emission_model_)]
 
-    def following(self) -> Following:
+    def transition_table(self) -> TransitionTable:
         values = self.transitions_.A.copy()
         values[-1, -1] = 0.0  # a sentence without words
-        return Following("probability", values)
+        return TransitionTable("probability", values)
 
     def arrays(self) -> Arrays:
-        return self.transitions_.arrays() | self.neighbours_.arrays() | self.words_.arrays()
+        return self.transitions_.arrays() | self.transition_model_.arrays() | self.emission_model_.arrays()
 
     def restore(self, archive: Archive) -> None:
         K = len(self.classes_)
         archive.check(self.order in (1, 2) and isinstance(self.rare_count, int), "its settings are not those of an HMM")
-        self.words_ = WordModel.restore(archive, K, self.rare_count)
-        self.lexicon_ = self.words_.lexicon
+        self.emission_model_ = EmissionModel.restore(archive, K, self.rare_count)
+        self.lexicon_ = self.emission_model_.lexicon
         transitions = Transitions.restore(archive, K)
-        self.neighbours_ = Neighbours.restore(archive, transitions, len(self.lexicon_.words))
+        self.transition_model_ = LexicalizedTransitions.restore(archive, transitions, len(self.lexicon_.words))
 
 
-def first_order(words: WordModel, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> Scorer:
+def first_order(words: EmissionModel, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> Scorer:
     cache = WordCache(lambda new: {"scores": words(new)[0]})
 
     def emissions(sentences: list[Words], pack: Pack) -> np.ndarray:
@@ -262,7 +271,7 @@ def first_order(words: WordModel, start: np.ndarray, transitions: np.ndarray, en
     return dense_scorer(start, transitions, end, emissions)
 
 
-def second_order(words: WordModel, neighbours: Neighbours) -> Scorer:
+def second_order(words: EmissionModel, neighbours: LexicalizedTransitions) -> Scorer:
     cache = WordCache(candidates(words, neighbours))
 
     def score(sentences: list[Words]) -> Lattice:
@@ -274,7 +283,7 @@ def second_order(words: WordModel, neighbours: Neighbours) -> Scorer:
     return score
 
 
-def candidates(model: WordModel, neighbours: Neighbours) -> Candidates:
+def candidates(model: EmissionModel, neighbours: LexicalizedTransitions) -> Candidates:
     """A function from words to the number of each, its scores, its candidates, best first, and their places."""
 
     def find(words: Sequence[WordForm]) -> dict[str, np.ndarray]:

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.keyed import Lookup, tally
+from tagger.arrays.keyed import KeyedValues, count_keys
 from tagger.arrays.npz import Archive, Arrays
-from tagger.arrays.ragged import Rows
+from tagger.arrays.ragged import RaggedRows
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Transitions:
     def count(cls, steps: Steps, unigrams: np.ndarray, bigrams: np.ndarray, order: int) -> Transitions:
         """From trigrams, and the counts of tags and bigrams (which may rest on more text than the trigrams)."""
         width = steps.K + 1
-        keys, counts = tally(steps.pairs * width + steps.w, width**3)
+        keys, counts = count_keys(steps.pairs * width + steps.w, width**3)
         pairs, v, w = keys // width, keys // width % width, keys % width
         totals = np.bincount(pairs, weights=counts, minlength=width**2).astype(float, copy=False)  # of no pairs: whole
         of_v = bigrams.sum(axis=1)
@@ -113,10 +113,10 @@ class Transitions:
         return replace(self, keys=every, seen=values / (n + more)[every // width], rest=self.rest * n / (n + more))
 
     @cached_property
-    def lookup(self) -> Lookup:
+    def lookup(self) -> KeyedValues:
         """`seen`, or if there is room for all the whole of P."""
         width = self.K + 1
-        found = Lookup(self.keys, self.seen, width**3)
+        found = KeyedValues(self.keys, self.seen, width**3)
         if found.table is not None:
             np.multiply(self.rest.reshape(width, width, 1), self.A, out=found.table.reshape(width, width, width))
             found.table[self.keys] += self.seen
@@ -130,7 +130,7 @@ class Transitions:
 
     def arrays(self) -> Arrays:
         own = {"pi": self.A[-1, :-1], "A": self.A[:-1, :-1], "end": self.A[:-1, -1], "interpolation": self.weights}
-        rows = Rows.of(self.keys, (self.K + 1) ** 2, self.K + 1)
+        rows = RaggedRows.of(self.keys, (self.K + 1) ** 2, self.K + 1)
         return own | rows.arrays("trigrams") | {"trigrams.seen": self.seen, "trigrams.totals": self.totals}
 
     @classmethod
@@ -138,7 +138,7 @@ class Transitions:
         pi, within, end = archive.take("pi", "f", K), archive.take("A", "f", K, K), archive.take("end", "f", K)
         A = np.zeros((K + 1, K + 1))
         A[-1, :-1], A[:-1, :-1], A[:-1, -1] = pi, within, end
-        rows = Rows.restore(archive, "trigrams", (K + 1) ** 2, K + 1)
+        rows = RaggedRows.restore(archive, "trigrams", (K + 1) ** 2, K + 1)
         seen, totals = (
             archive.take("trigrams.seen", "f", len(rows.tags)),
             archive.take("trigrams.totals", "f", len(rows)),

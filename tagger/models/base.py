@@ -19,13 +19,13 @@ import numpy as np
 
 from tagger.arrays.caching import PerThread
 from tagger.arrays.npz import Archive, Arrays
-from tagger.arrays.ragged import stretches
+from tagger.arrays.ragged import consecutive
 from tagger.chain.lattice import Lattice, Scorer
 from tagger.chain.pack import batches
 from tagger.corpus.labels import tagged
 from tagger.errors import TaggerError
 from tagger.evaluation.metrics import accuracy
-from tagger.models.summary import Section, Shown
+from tagger.models.summary import FormattedNumber, Section
 from tagger.normalization import normalized_sentences
 from tagger.sentence import Words, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
@@ -39,14 +39,14 @@ Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags al
 
 
 @dataclass(frozen=True)
-class Following:
+class TransitionTable:
     """What a model thinks of each tag after each other."""
 
     unit: str  # of the numbers: weight or probability
     values: np.ndarray  # (K + 1, K + 1) [previous, next]; last the sentence's beginning (row) and its end (column)
 
     @classmethod
-    def of(cls, unit: str, transitions: np.ndarray, start: np.ndarray, end: np.ndarray) -> Following:
+    def of(cls, unit: str, transitions: np.ndarray, start: np.ndarray, end: np.ndarray) -> TransitionTable:
         """Of a first-order chain."""
         K = len(start)
         values = np.zeros((K + 1, K + 1))
@@ -62,7 +62,7 @@ def parts_section(arrays: Arrays) -> Section:
         part = name.split(".")[0]
         numbers[part] += array.size
         room[part] += array.nbytes
-    rows = [[part, numbers[part], Shown(size / 1e3, ",.1f")] for part, size in room.most_common()]
+    rows = [[part, numbers[part], FormattedNumber(size / 1e3, ",.1f")] for part, size in room.most_common()]
     return Section("parts of the file", rows, ["part", "numbers", "kB unpacked"])
 
 
@@ -112,7 +112,7 @@ class Predictor(ABC):
         begins = np.cumsum(lengths) - lengths
         tags = np.empty(int(lengths.sum()), np.int64)
         for group, lattice in self.lattices(X):
-            tags[stretches(begins[group], lengths[group])] = lattice.best()[0]
+            tags[consecutive(begins[group], lengths[group])] = lattice.best()[0]
         return tags
 
     def predict(self, X: Iterable[Any]) -> list[list[str]]:
@@ -146,7 +146,7 @@ class Tagger(Predictor):
     """A part-of-speech tagger that learns, can be stored, and says why."""
 
     kind: ClassVar[str]
-    caveat: ClassVar[str | None] = None  # what to know of the parts that `anatomy` names
+    explanation_note: ClassVar[str | None] = None  # what to know of the parts that `score_terms` names
     summary_: dict[str, Any]  # of training, for a reader; no clocks
 
     @abstractmethod
@@ -162,7 +162,7 @@ class Tagger(Predictor):
         return lambda sentences: score(list(normalized_sentences(sentences, form)))
 
     @abstractmethod
-    def anatomy(self, words: Words) -> Terms:
+    def score_terms(self, words: Words) -> Terms:
         """A function of a path (T tags as numbers) and a token: the parts of the path's score that look at the token's
         tag, by names that do not tell the tag."""
 
@@ -174,7 +174,7 @@ class Tagger(Predictor):
     def restore(self, archive: Archive) -> None:
         """Take back what `arrays` gave; settings and `classes_` are there already."""
 
-    def story(self) -> list[Section]:
+    def summarize(self) -> list[Section]:
         """What a person may want to know of the learned, as `tagger inspect` prints it."""
         settings = Section("settings", [[name, value] for name, value in self.stored_settings().items()])
         summary = Section("training", [[name, value] for name, value in self.summary_.items()])
@@ -201,7 +201,7 @@ class Tagger(Predictor):
         """(K,) how often each tag was seen in training."""
         return self.lexicon_.tag_counts(len(self.classes_))
 
-    def following(self) -> Following | None:
+    def transition_table(self) -> TransitionTable | None:
         """For the heat map of `tagger inspect`; None if the model has no such numbers."""
         return None
 

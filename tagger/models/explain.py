@@ -54,7 +54,7 @@ def explain_sentence(
     model: Tagger, words: Sequence[str], path: list[int], P: np.ndarray, places: Sequence[int]
 ) -> list[Explanation]:
     """Of the words with their best path and the probabilities (T, K) of all tags."""
-    terms = model.anatomy(normalized(words, model.lexicon_.form))
+    terms = model.score_terms(normalized(words, model.lexicon_.form))
     out = []
     for t in places:
         other = runner_up(terms, path, t, P[t])

@@ -25,18 +25,18 @@ class Progress:
     dev_accuracy: float | None
 
 
-Watch = Callable[[Progress], "str | None"]  # may answer with a reason to stop
+ProgressCallback = Callable[[Progress], "str | None"]  # may answer with a reason to stop
 INTERRUPTED = "it was interrupted"  # the reason of somebody who may want to go on later
 
 
 @dataclass
-class Course:
+class TrainingMonitor:
     """`dev_score` gives the accuracy of weights on the dev set, if there is one, every `dev_every` iterations."""
 
     patience: int  # scorings without a gain
     dev_every: int
     dev_score: Callable[[np.ndarray], float] | None
-    watch: Watch
+    watch: ProgressCallback
     checkpoint: Checkpoint | None
     prints: dict[str, str]  # of what a checkpoint belongs to
     unit: str = "iteration"

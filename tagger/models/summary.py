@@ -16,12 +16,12 @@ STEPS = 15  # transitions at either end
 Cell: TypeAlias = Any  # str, int, float, bool, None, or a list of pairs (name, number)
 
 
-class Shown(float):
+class FormattedNumber(float):
     """A number that knows how a person wants to see it."""
 
     form: str
 
-    def __new__(cls, value: float, form: str) -> Shown:
+    def __new__(cls, value: float, form: str) -> FormattedNumber:
         shown = super().__new__(cls, value)
         shown.form = form
         return shown
@@ -47,7 +47,7 @@ class Section:
 def text(cell: Cell) -> str:
     if isinstance(cell, list):
         return "   ".join(f"{name} {text(number)}" for name, number in cell)
-    if isinstance(cell, bool | Shown | str) or cell is None:
+    if isinstance(cell, bool | FormattedNumber | str) or cell is None:
         return str(cell)
     return f"{cell:,}" if isinstance(cell, int) else f"{cell:,.6g}"
 
@@ -61,5 +61,5 @@ def steps(title: str, classes: list[str], transitions: np.ndarray, start: np.nda
     rows = []
     for cell in cells[order].tolist():
         before, after = divmod(cell, len(classes))
-        rows.append([names[before], classes[after], Shown(whole[before, after], "+.2f")])
+        rows.append([names[before], classes[after], FormattedNumber(whole[before, after], "+.2f")])
     return Section(title, rows, ["previous", "next", "weight"])

@@ -11,19 +11,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tagger.arrays.keyed import places_among
+from tagger.arrays.keyed import find_keys
 from tagger.arrays.npz import Archive, Arrays, narrow
 from tagger.normalization import both_ends
 
 LONGEST = 40  # letters of a word
 
 
-class Alphabet:
+class CharacterSet:
     def __init__(self, letters: np.ndarray) -> None:
         self.letters = letters  # (A,) code points, ascending
 
     @classmethod
-    def of(cls, words: Sequence[str]) -> Alphabet:
+    def of(cls, words: Sequence[str]) -> CharacterSet:
         """Of distinct words."""
         points, lengths = code_points(words)
         once = np.unique(np.stack([np.repeat(np.arange(len(words)), lengths), points]), axis=1)[1]
@@ -37,14 +37,14 @@ class Alphabet:
     def numbers(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """The letters of all words as numbers, word after word, and how many each word has."""
         points, lengths = code_points([both_ends(word, LONGEST) for word in words])
-        place = places_among(self.letters, points)
+        place = find_keys(self.letters, points)
         return np.where(place < 0, len(self.letters), place), lengths
 
     def arrays(self) -> Arrays:
         return {"alphabet": narrow(self.letters)}
 
     @classmethod
-    def restore(cls, archive: Archive) -> Alphabet:
+    def restore(cls, archive: Archive) -> CharacterSet:
         letters = archive.take("alphabet", "u", None).astype(np.int64)
         archive.check(bool((np.diff(letters) > 0).all()), "its alphabet is not in order")
         return cls(letters)

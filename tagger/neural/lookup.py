@@ -14,12 +14,12 @@ import numpy as np
 from tagger.arrays.npz import Archive, Arrays
 from tagger.arrays.string_table import StringTable
 from tagger.chain.pack import Pack
-from tagger.neural.characters import Alphabet
-from tagger.neural.word_vectors import Vectors
+from tagger.neural.characters import CharacterSet
+from tagger.neural.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)
-class Spelled:
+class EncodedWords:
     """Distinct words, ready to be looked up."""
 
     words: np.ndarray  # (V,) lines of the table of words, -1 for unknown ones
@@ -29,27 +29,27 @@ class Spelled:
 
 
 @dataclass(frozen=True)
-class Lookup:
+class InputLookup:
     words: StringTable  # in lower case
-    alphabet: Alphabet
-    vectors: Vectors
+    alphabet: CharacterSet
+    vectors: WordVectors
 
     @classmethod
-    def of(cls, words: Sequence[str], vectors: Vectors) -> Lookup:
+    def of(cls, words: Sequence[str], vectors: WordVectors) -> InputLookup:
         """Of the distinct words of a training corpus."""
         forms = list(dict.fromkeys(word.lower() for word in words))
-        return cls(StringTable.build(forms)[0], Alphabet.of(words), vectors)
+        return cls(StringTable.build(forms)[0], CharacterSet.of(words), vectors)
 
-    def __call__(self, words: Sequence[str]) -> Spelled:
+    def __call__(self, words: Sequence[str]) -> EncodedWords:
         letters, lengths = self.alphabet.numbers(words)
         pack = Pack.of(lengths)
         ids = self.words.find([word.lower() for word in words])
-        return Spelled(ids, self.vectors(words), pack, letters[pack.tokens])
+        return EncodedWords(ids, self.vectors(words), pack, letters[pack.tokens])
 
     def arrays(self) -> Arrays:
         return self.words.arrays("forms") | self.alphabet.arrays() | self.vectors.arrays()
 
     @classmethod
-    def restore(cls, archive: Archive) -> Lookup:
+    def restore(cls, archive: Archive) -> InputLookup:
         words = StringTable.restore(archive, "forms")
-        return cls(words, Alphabet.restore(archive), Vectors.restore(archive))
+        return cls(words, CharacterSet.restore(archive), WordVectors.restore(archive))

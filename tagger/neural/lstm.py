@@ -21,7 +21,7 @@ GATES = 4  # in the order of PyTorch: i, f, g, o
 
 
 @dataclass(frozen=True)
-class Direction:
+class LSTMDirection:
     """The weights of one direction, made ready: gates in the order i, f, o, g, those of the sigmoids halved."""
 
     input: np.ndarray  # (D, 4H)
@@ -29,7 +29,7 @@ class Direction:
     bias: np.ndarray  # (4H,)
 
     @classmethod
-    def of(cls, input: np.ndarray, recurrent: np.ndarray, bias: np.ndarray) -> Direction:
+    def of(cls, input: np.ndarray, recurrent: np.ndarray, bias: np.ndarray) -> LSTMDirection:
         """From weights as PyTorch has them, transposed, its two biases added up."""
         H = len(recurrent)
         order = np.concatenate([np.arange(2 * H), np.arange(3 * H, 4 * H), np.arange(2 * H, 3 * H)])

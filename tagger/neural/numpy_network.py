@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
-from tagger.arrays.ragged import stretches
+from tagger.arrays.ragged import consecutive
 from tagger.chain.pack import Pack, batches
-from tagger.neural.lookup import Lookup
-from tagger.neural.lstm import GATES, Direction
+from tagger.neural.lookup import InputLookup
+from tagger.neural.lstm import GATES, LSTMDirection
 from tagger.words.cache import WordCache
 
 WAYS = ("forward", "backward")
@@ -51,10 +51,10 @@ def lstm_shapes(name: str, wide: int, hidden: int) -> dict[str, tuple[int, ...]]
     return {f"{name}.{way}.{part}": shape for way in WAYS for part, shape in parts.items()}
 
 
-class Network:
+class NumpyNetwork:
     """A function from sentences to their emissions (N, K), sentence after sentence."""
 
-    def __init__(self, lookup: Lookup, sizes: Sizes, weights: Arrays) -> None:
+    def __init__(self, lookup: InputLookup, sizes: Sizes, weights: Arrays) -> None:
         from threadpoolctl import ThreadpoolController
 
         self.threads = ThreadpoolController()
@@ -64,9 +64,9 @@ class Network:
         self.letters = [way.project(weights["letters"]) for way in self.spelling]  # (letters, 4S) each
         self.cache = WordCache(self.first_gates)
 
-    def both(self, name: str) -> list[Direction]:
+    def both(self, name: str) -> list[LSTMDirection]:
         parts = ("input", "recurrent", "bias")
-        return [Direction.of(*(self.weights[f"{name}.{way}.{part}"] for part in parts)) for way in WAYS]
+        return [LSTMDirection.of(*(self.weights[f"{name}.{way}.{part}"] for part in parts)) for way in WAYS]
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
@@ -74,7 +74,7 @@ class Network:
         E = np.empty((int(lengths.sum()), len(self.weights["output.bias"])), np.float32)
         with self.threads.limit(limits=1, user_api="blas"):  # a step's products are small: threads wait for each other
             for group in batches(lengths):  # the states of many tokens would take much room
-                rows = stretches(begins[group], lengths[group])
+                rows = consecutive(begins[group], lengths[group])
                 E[rows] = self.emissions([sentences[i] for i in group.tolist()])
         return E
 
@@ -110,7 +110,7 @@ class Network:
         return np.concatenate([self.weights["words"][found.words], spelled, found.vectors], axis=1)
 
 
-def restore_weights(archive: Archive, lookup: Lookup, sizes: Sizes, tags: int) -> Arrays:
+def restore_weights(archive: Archive, lookup: InputLookup, sizes: Sizes, tags: int) -> Arrays:
     """The weights of a network of these sizes, if the archive holds them in the shapes they must have."""
     shapes = sizes.shapes(len(lookup.words) + 1, len(lookup.alphabet), lookup.vectors.size, tags)
     weights = {name: archive.take(f"net.{name}", "f", *shape) for name, shape in shapes.items()}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tagger.neural.numpy_network import Network
+from tagger.neural.numpy_network import NumpyNetwork
 
 HIDDEN = ""  # as a word: unknown, and without letters
 FAR = 10  # tokens; what hides further away is not named
@@ -19,7 +19,7 @@ TOGETHER = 64  # sentences with a hidden word that are read at a time
 REST = "all words together"
 
 
-def occluded(network: Network, words: Sequence[str]) -> list[dict[str, np.ndarray]]:
+def occluded(network: NumpyNetwork, words: Sequence[str]) -> list[dict[str, np.ndarray]]:
     """For each token the parts (K,) of its emissions, by name."""
     T = len(words)
     E = network([words])  # (T, K)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tagger.arrays.npz import Arrays
-from tagger.models.summary import Section, Shown, steps
-from tagger.neural.lookup import Lookup
+from tagger.models.summary import FormattedNumber, Section, steps
+from tagger.neural.lookup import InputLookup
 from tagger.words.lexicon import Lexicon
 
 SHOWN = 20  # words
@@ -14,7 +14,7 @@ ALIKE = 4  # words beside each
 OFTEN = 3  # times seen, at least, of a word whose embedding has been learned
 
 
-def network_story(classes: list[str], lookup: Lookup, weights: Arrays, lexicon: Lexicon) -> list[Section]:
+def network_summary(classes: list[str], lookup: InputLookup, weights: Arrays, lexicon: Lexicon) -> list[Section]:
     transitions, start = weights["transitions"], weights["start"]
     return [
         parts(weights),
@@ -31,7 +31,7 @@ def parts(weights: Arrays) -> Section:
     return Section("network", [*rows, ["all", "", total]], ["part", "shape", "weights"])
 
 
-def alike(lookup: Lookup, embeddings: np.ndarray, lexicon: Lexicon) -> Section:
+def alike(lookup: InputLookup, embeddings: np.ndarray, lexicon: Lexicon) -> Section:
     """Beside frequent words, those whose embeddings point the same way: the cosine."""
     forms = lookup.words.strings()
     counts = np.zeros(len(forms), np.int64)
@@ -43,6 +43,6 @@ def alike(lookup: Lookup, embeddings: np.ndarray, lexicon: Lexicon) -> Section:
     cosine = unit[:SHOWN] @ unit.T  # (SHOWN, words)
     rows = []
     for i, near in enumerate(np.argsort(-cosine, axis=1, kind="stable")[:, : ALIKE + 1].tolist()):
-        told = [(forms[order[j]], Shown(cosine[i, j], ".2f")) for j in near if j != i][:ALIKE]
+        told = [(forms[order[j]], FormattedNumber(cosine[i, j], ".2f")) for j in near if j != i][:ALIKE]
         rows.append([forms[order[i]], told])
     return Section("words that have become alike", rows)

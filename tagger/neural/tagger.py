@@ -21,17 +21,17 @@ from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import check_dev, dev_sentences, tag_numbers, training_sentences
 from tagger.errors import TrainingError, several
 from tagger.files import resources
-from tagger.models.base import Following, Tagger, Terms
+from tagger.models.base import Tagger, Terms, TransitionTable
 from tagger.models.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
 from tagger.models.explain import step_terms
-from tagger.models.monitor import INTERRUPTED, Course, Watch
+from tagger.models.monitor import INTERRUPTED, ProgressCallback, TrainingMonitor
 from tagger.models.summary import Section
 from tagger.neural import need_torch
-from tagger.neural.lookup import Lookup
-from tagger.neural.numpy_network import LARGEST, Network, Sizes, restore_weights
+from tagger.neural.lookup import InputLookup
+from tagger.neural.numpy_network import LARGEST, NumpyNetwork, Sizes, restore_weights
 from tagger.neural.occlusion import occluded
-from tagger.neural.summary import network_story
-from tagger.neural.word_vectors import Vectors
+from tagger.neural.summary import network_summary
+from tagger.neural.word_vectors import WordVectors
 from tagger.sentence import Sentence, Words
 from tagger.words.lexicon import Lexicon
 from tagger.words.overlap import marks
@@ -50,8 +50,8 @@ class BiLSTMTagger(Tagger):
     """
 
     kind = "bilstm"
-    caveat = "the reasons of a network are found by occlusion: how the score changes when a word is hidden"
-    lookup_: Lookup
+    explanation_note = "the reasons of a network are found by occlusion: how the score changes when a word is hidden"
+    lookup_: InputLookup
     weights_: Arrays  # float32, by the names of `Sizes.shapes`
 
     def __init__(
@@ -87,9 +87,9 @@ class BiLSTMTagger(Tagger):
         y: Iterable[Any] | None = None,
         X_dev: Iterable[Any] | None = None,
         y_dev: Iterable[Any] | None = None,
-        watch: Watch = lambda progress: None,
+        watch: ProgressCallback = lambda progress: None,
         checkpoint: Checkpoint | None = None,
-        vectors: Vectors | None = None,
+        vectors: WordVectors | None = None,
         pulse: Callable[[float], bool] = lambda part: False,
     ) -> BiLSTMTagger:
         """Learn from tagged sentences; of the weights at the ends of epochs, the best on a dev set are kept.
@@ -107,13 +107,13 @@ class BiLSTMTagger(Tagger):
         self.classes_, tags = tag_numbers(sentences)
         check_dev(self.classes_, dev)
         with one_thread():
-            learner = self.learner(sentences, tags, vectors or Vectors.none())
+            learner = self.learner(sentences, tags, vectors or WordVectors.none())
 
             def dev_score(weights: np.ndarray) -> float:
                 self.set_weights(learner.arrays(weights))
                 return self.score(dev or [])
 
-            course = Course(
+            course = TrainingMonitor(
                 patience=self.patience,
                 dev_every=1,
                 dev_score=dev_score if dev else None,
@@ -139,9 +139,9 @@ class BiLSTMTagger(Tagger):
             checkpoint.remove()
         return self
 
-    def learner(self, sentences: list[Sentence], tags: np.ndarray, vectors: Vectors) -> Any:
+    def learner(self, sentences: list[Sentence], tags: np.ndarray, vectors: WordVectors) -> Any:
         """The corpus as numbers, and a network that has learned nothing yet."""
-        from tagger.neural.trainer import Corpus, Learner, new_module
+        from tagger.neural.trainer import NetworkCorpus, NetworkTrainer, new_module
 
         K = len(self.classes_)
         written = [sentence.words for sentence in sentences]
@@ -149,17 +149,17 @@ class BiLSTMTagger(Tagger):
         lengths, trained = np.array(list(map(len, written))), trained_lengths(written)
         self.seen_ = marks(windows.written, windows.at(0), lengths)
         self.lexicon_ = Lexicon.of(windows.written, windows.at(0), tags, K)
-        self.lookup_ = Lookup.of(windows.words, vectors)
+        self.lookup_ = InputLookup.of(windows.words, vectors)
         shapes = self.sizes.shapes(len(self.lookup_.words) + 1, len(self.lookup_.alphabet), vectors.size, K)
         size = sum(map(math.prod, shapes.values()))
         resources.check(COPIES * 4 * size, f"learning a network of {size:,} weights", "choose smaller sizes")
         module = new_module(self.sizes, self.lookup_, K, self.dropout, self.seed)
         size = self.batch_size or max(1, min(MOST_IN_A_BATCH, len(sentences) // BATCHES))
         kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,) tokens to learn weights from
-        corpus = Corpus.of(windows.only(kept, trained, 0), trained, tags[kept], self.lookup_)
-        return Learner(corpus, self.lookup_, module, self.learning_rate, size, self.epochs, self.seed)
+        corpus = NetworkCorpus.of(windows.only(kept, trained, 0), trained, tags[kept], self.lookup_)
+        return NetworkTrainer(corpus, self.lookup_, module, self.learning_rate, size, self.epochs, self.seed)
 
-    def train(self, learner: Any, course: Course, pulse: Any) -> tuple[float | None, str]:
+    def train(self, learner: Any, course: TrainingMonitor, pulse: Any) -> tuple[float | None, str]:
         """Epoch after epoch; returns the last loss, if there was any epoch, and why there is no other."""
         state = course.start(learner.state, len(learner.average))
         loss = None
@@ -208,12 +208,12 @@ class BiLSTMTagger(Tagger):
         self.weights_ = {name: array.astype(np.float16).astype(np.float32) for name, array in weights.items()}
 
     def scorer_in_form(self) -> Scorer:
-        network = Network(self.lookup_, self.sizes, self.weights_)
+        network = NumpyNetwork(self.lookup_, self.sizes, self.weights_)
         start, transitions, end = (self.weights_[name] for name in ("start", "transitions", "end"))
         return dense_scorer(start, transitions, end, lambda sentences, pack: network(sentences)[pack.tokens])
 
-    def anatomy(self, words: Words) -> Terms:
-        parts = occluded(Network(self.lookup_, self.sizes, self.weights_), words)
+    def score_terms(self, words: Words) -> Terms:
+        parts = occluded(NumpyNetwork(self.lookup_, self.sizes, self.weights_), words)
         start, transitions, end = (self.weights_[name] for name in ("start", "transitions", "end"))
 
         def terms(path: Sequence[int], t: int) -> dict[str, float]:
@@ -222,11 +222,11 @@ class BiLSTMTagger(Tagger):
 
         return terms
 
-    def story(self) -> list[Section]:
-        return [*super().story(), *network_story(self.classes_, self.lookup_, self.weights_, self.lexicon_)]
+    def summarize(self) -> list[Section]:
+        return [*super().summarize(), *network_summary(self.classes_, self.lookup_, self.weights_, self.lexicon_)]
 
-    def following(self) -> Following:
-        return Following.of("weight", *(self.weights_[name] for name in ("transitions", "start", "end")))
+    def transition_table(self) -> TransitionTable:
+        return TransitionTable.of("weight", *(self.weights_[name] for name in ("transitions", "start", "end")))
 
     def arrays(self) -> Arrays:
         own = {f"net.{name}": narrow_floats(array) for name, array in self.weights_.items()}
@@ -237,5 +237,5 @@ class BiLSTMTagger(Tagger):
             all(1 <= getattr(self, name) < 1 << 16 for name in SIZES), "its settings are not those of a BiLSTM"
         )
         self.lexicon_ = Lexicon.restore(archive, len(self.classes_))
-        self.lookup_ = Lookup.restore(archive)
+        self.lookup_ = InputLookup.restore(archive)
         self.weights_ = restore_weights(archive, self.lookup_, self.sizes, len(self.classes_))

@@ -17,23 +17,23 @@ from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 from tagger.arrays.npz import Arrays
 from tagger.chain.pack import Pack
 from tagger.neural.crf_layer import CRF
-from tagger.neural.lookup import Spelled
+from tagger.neural.lookup import EncodedWords
 from tagger.neural.lstm import GATES
 from tagger.neural.numpy_network import WAYS, Sizes
 
 
 @dataclass(frozen=True)
-class Batch:
+class NetworkBatch:
     """Some sentences: the layout, the distinct words, and which of them each row is."""
 
     pack: Pack
-    spelled: Spelled
+    spelled: EncodedWords
     distinct: np.ndarray  # (N,)
     words: np.ndarray  # (N,) lines of the table of words; some of them hidden, as if unknown
     tags: np.ndarray | None = None  # (N,)
 
 
-class Module(nn.Module):
+class TorchNetwork(nn.TorchNetwork):
     def __init__(self, sizes: Sizes, words: int, letters: int, vectors: int, tags: int, dropout: float) -> None:
         super().__init__()
         self.words = nn.Embedding(words, sizes.word)
@@ -69,7 +69,7 @@ class Module(nn.Module):
         nn.init.xavier_uniform_(self.output.weight)
         self.output.bias.zero_()
 
-    def emissions(self, batch: Batch) -> Tensor:
+    def emissions(self, batch: NetworkBatch) -> Tensor:
         """(N, K), rows as in the pack."""
         spelled = self.read_letters(batch.spelled)[batch.distinct]  # (N, 2S)
         vectors = torch.from_numpy(batch.spelled.vectors)[batch.distinct]
@@ -77,14 +77,14 @@ class Module(nn.Module):
         states = self.context(packed(self.dropout(x), batch.pack))[0].data
         return self.output(self.dropout(states))
 
-    def read_letters(self, words: Spelled) -> Tensor:
+    def read_letters(self, words: EncodedWords) -> Tensor:
         """(V, 2S) the last states of both directions over the letters of each word."""
         last = self.spelling(packed(self.letters(torch.from_numpy(words.letters)), words.pack))[1][0]  # (2, V, S)
         found = last.new_zeros(len(words.pack.order), 2 * last.shape[2])  # a word without letters has no state
         filled = torch.from_numpy(words.pack.order[: last.shape[1]])
         return found.index_copy(0, filled, last.transpose(0, 1).flatten(1))
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: NetworkBatch) -> Tensor:
         """The negative log-likelihood of the batch."""
         assert batch.tags is not None
         E, lengths = pad_packed_sequence(packed(self.emissions(batch), batch.pack), batch_first=True)

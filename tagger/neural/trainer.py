@@ -19,9 +19,9 @@ import torch
 
 from tagger.arrays.npz import Arrays
 from tagger.chain.pack import Pack
-from tagger.neural.lookup import Lookup
+from tagger.neural.lookup import InputLookup
 from tagger.neural.numpy_network import Sizes
-from tagger.neural.torch_network import Batch, Module
+from tagger.neural.torch_network import NetworkBatch, TorchNetwork
 from tagger.words.windows import Windows
 
 HIDE = 0.25  # a, above
@@ -36,7 +36,7 @@ Pulse = Callable[[float], bool]
 
 
 @dataclass(frozen=True)
-class Corpus:
+class NetworkCorpus:
     """Sentences as words by number, and their tags."""
 
     words: Sequence[str]  # distinct
@@ -46,7 +46,7 @@ class Corpus:
     hide: np.ndarray  # (V,) how likely it is to be hidden
 
     @classmethod
-    def of(cls, windows: Windows, lengths: np.ndarray, tags: np.ndarray, lookup: Lookup) -> Corpus:
+    def of(cls, windows: Windows, lengths: np.ndarray, tags: np.ndarray, lookup: InputLookup) -> NetworkCorpus:
         cuts = np.cumsum(lengths)[:-1]
         forms = lookup.words.find([word.lower() for word in windows.words])
         counts = np.bincount(forms[windows.at(0)], minlength=len(lookup.words))
@@ -54,11 +54,18 @@ class Corpus:
         return cls(windows.words, np.split(windows.at(0), cuts), np.split(tags, cuts), forms, hide)
 
 
-class Learner:
+class NetworkTrainer:
     """A network on its way: `epoch` takes it through the corpus once, `judged` is what has come of it."""
 
     def __init__(
-        self, corpus: Corpus, lookup: Lookup, module: Module, rate: float, batch_size: int, epochs: int, seed: int
+        self,
+        corpus: NetworkCorpus,
+        lookup: InputLookup,
+        module: TorchNetwork,
+        rate: float,
+        batch_size: int,
+        epochs: int,
+        seed: int,
     ) -> None:
         self.corpus, self.lookup, self.module = corpus, lookup, module
         self.rate, self.batch_size, self.epochs, self.seed = rate, batch_size, epochs, seed
@@ -83,7 +90,7 @@ class Learner:
                     return None
         return total
 
-    def learn(self, batch: Batch, step: int) -> float:
+    def learn(self, batch: NetworkBatch, step: int) -> float:
         done = step / (self.steps * self.epochs)
         self.adam.param_groups[0]["lr"] = self.rate * max(LAST_STEP, 1.0 - (1.0 - LAST_STEP) * done)
         assert self.weights.grad is not None
@@ -96,14 +103,14 @@ class Learner:
             self.average.lerp_(self.weights, 1.0 - min(AVERAGE, (1 + step) / (10 + step)))
         return float(loss.detach())
 
-    def batches(self, random: np.random.Generator) -> Iterator[Batch]:
+    def batches(self, random: np.random.Generator) -> Iterator[NetworkBatch]:
         """Sentences of about the same length together, the batches in any order."""
         lengths = np.array([len(ids) for ids in self.corpus.ids])
         order = np.argsort(lengths + random.uniform(0, MOST_PADDED, len(lengths)), kind="stable")
         for i in random.permutation(self.steps).tolist():
             yield self.batch(order[i * self.batch_size : (i + 1) * self.batch_size].tolist(), random)
 
-    def batch(self, chosen: list[int], random: np.random.Generator | None = None) -> Batch:
+    def batch(self, chosen: list[int], random: np.random.Generator | None = None) -> NetworkBatch:
         """These sentences; by chance, some of their words are hidden."""
         corpus = self.corpus
         pack = Pack.of([len(corpus.ids[i]) for i in chosen])
@@ -113,7 +120,7 @@ class Learner:
         words = corpus.forms[ids]
         if random:
             words = np.where(random.random(len(ids)) < corpus.hide[ids], len(self.lookup.words), words)
-        return Batch(pack, self.lookup([corpus.words[i] for i in distinct.tolist()]), place, words, tags)
+        return NetworkBatch(pack, self.lookup([corpus.words[i] for i in distinct.tolist()]), place, words, tags)
 
     def arrays(self, weights: np.ndarray) -> Arrays:
         """The weights (P,) as the network in NumPy names them."""
@@ -150,7 +157,7 @@ class Learner:
         self.adam.state[self.weights] = {"step": steps, **dict(zip(MOMENTS, moments, strict=True))}
 
 
-def one_vector(module: torch.nn.Module) -> torch.nn.Parameter:
+def one_vector(module: torch.nn.TorchNetwork) -> torch.nn.Parameter:
     """All weights of a module in one vector, of which they and their gradients become views."""
     own = [weights for weights in module.parameters() if weights.requires_grad]
     whole = torch.nn.Parameter(torch.cat([weights.detach().flatten() for weights in own]))
@@ -165,11 +172,11 @@ def split(vector: torch.Tensor, own: list[torch.nn.Parameter]) -> list[torch.Ten
     return [part.view_as(weights) for part, weights in zip(parts, own, strict=True)]
 
 
-def new_module(sizes: Sizes, lookup: Lookup, tags: int, dropout: float, seed: int) -> Module:
+def new_module(sizes: Sizes, lookup: InputLookup, tags: int, dropout: float, seed: int) -> TorchNetwork:
     """A network with random weights, the same for the same seed; the caller's own chance is not touched."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Module(sizes, len(lookup.words) + 1, len(lookup.alphabet), lookup.vectors.size, tags, dropout)
+        return TorchNetwork(sizes, len(lookup.words) + 1, len(lookup.alphabet), lookup.vectors.size, tags, dropout)
 
 
 @contextmanager

@@ -24,13 +24,13 @@ from tagger.normalization import NFC
 MOST_NUMBERS = 10_000  # of a vector
 
 
-class Vectors:
+class WordVectors:
     def __init__(self, words: StringTable, table: np.ndarray) -> None:
         self.words = words
         self.table = np.vstack([table, np.zeros((1, table.shape[1]), table.dtype)])  # (words + 1, P), the last for none
 
     @classmethod
-    def none(cls) -> Vectors:
+    def none(cls) -> WordVectors:
         return cls(StringTable.build([])[0], np.empty((0, 0), np.float16))
 
     @property
@@ -48,14 +48,14 @@ class Vectors:
         return self.words.arrays("vectors") | {"vectors": self.table[:-1]}
 
     @classmethod
-    def restore(cls, archive: Archive) -> Vectors:
+    def restore(cls, archive: Archive) -> WordVectors:
         words = StringTable.restore(archive, "vectors")
         table = archive.take("vectors", "f", len(words), None)
         archive.check(table.dtype == np.float16, "its vectors have more than 16 bits")
         return cls(words, table)
 
 
-def read_vectors(path: str | os.PathLike[str], wanted: Container[str], others: int) -> Vectors:
+def read_vectors(path: str | os.PathLike[str], wanted: Container[str], others: int) -> WordVectors:
     """The vectors of the words that are wanted, given in NFC, and of the first `others` besides."""
     with closing(Lines(path)) as lines:
         found = dict(chosen(lines, wanted, others))
@@ -63,7 +63,7 @@ def read_vectors(path: str | os.PathLike[str], wanted: Container[str], others: i
         raise FileError(f"{lines.name}: no vector in it; expected lines of a word and its numbers")
     words, ids = StringTable.build(list(found))
     table = np.array(list(found.values()))
-    return Vectors(words, table[np.argsort(ids)])
+    return WordVectors(words, table[np.argsort(ids)])
 
 
 def chosen(lines: Lines, wanted: Container[str], others: int) -> Iterator[tuple[str, np.ndarray]]:

@@ -1,7 +1,7 @@
 """An evaluation as one HTML page that needs nothing else: figures, pictures, and errors that say why they were made.
 
 The script only hides the errors that a filter does not want; without it everything is still there. However many
-errors there are, the page stays small: at most `LISTED` of them are shown, chosen by `mistakes`, with as much around
+errors there are, the page stays small: at most `LISTED` of them are shown, chosen by `error_examples`, with as much around
 them and as many reasons as a reader wants. Pictures are inline SVG of our own (`svg`), the heat map and the figures per
 tag are real tables with colours.
 """
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tagger.evaluation import breakdown
-from tagger.evaluation.error_sample import Mistake, mistakes
+from tagger.evaluation.error_sample import ErrorExample, error_examples
 from tagger.evaluation.metrics import Evaluation
 from tagger.models.base import Predictor, Tagger, by_sentence
 from tagger.models.explain import Explanation, explain
@@ -35,7 +35,7 @@ SHADES = 6  # of the heat map
 
 
 @dataclass(frozen=True)
-class Judged:
+class EvaluationRun:
     """What was compared with what, and what came out."""
 
     title: str
@@ -49,9 +49,9 @@ class Judged:
     remarks: Sequence[str]  # warnings and comparisons, as sentences
 
 
-def evaluation_page(template: Any, judged: Judged) -> str:
+def evaluation_page(template: Any, judged: EvaluationRun) -> str:
     found = judged.found
-    listed = mistakes(judged.gold, judged.guesses, LISTED)
+    listed = error_examples(judged.gold, judged.guesses, LISTED)
     errors = sum(c.count for c in found.confusions)
     gold_options, guess_options = options([one.gold for one in listed]), options([one.guess for one in listed])
     grid = breakdown.confusion_grid(found)
@@ -77,14 +77,14 @@ def evaluation_page(template: Any, judged: Judged) -> str:
     return page
 
 
-def pictures(judged: Judged) -> dict[str, Any]:
+def pictures(judged: EvaluationRun) -> dict[str, Any]:
     """Those there are data for, and the calibration's numbers."""
-    right = breakdown.whether_right(judged.gold, judged.guesses)
+    right = breakdown.correct_tokens(judged.gold, judged.guesses)
     rows = [("Accuracy by sentence length", "tokens in the sentence", breakdown.by_length(judged.gold, right))]
     if judged.lexicon:
         groups = breakdown.by_frequency(judged.gold, right, judged.lexicon)
         rows.insert(0, ("Accuracy by word frequency", "occurrences of the word in training", groups))
-    bins: list[breakdown.Sure] = []
+    bins: list[breakdown.ConfidenceGroup] = []
     if judged.model:
         sure = confidences(judged.model, judged.gold, judged.guesses, judged.names)
         rows.append(("Accuracy by confidence", "how sure the model is, %", breakdown.by_confidence(sure, right)))
@@ -97,7 +97,7 @@ def pictures(judged: Judged) -> dict[str, Any]:
     }
 
 
-def shades(grid: breakdown.Grid) -> list[list[int]]:
+def shades(grid: breakdown.ConfusionGrid) -> list[list[int]]:
     """How dark each cell is, from 0: by the logarithm, as few confusions make up most errors. Right is not shaded."""
     size = range(len(grid.counts))
     wrong = [[0 if i == j < len(grid.tags) else grid.counts[i][j] for j in size] for i in size]
@@ -112,7 +112,7 @@ def options(tags: Sequence[str]) -> dict[str, int]:
 
 
 def error_rows(
-    judged: Judged, listed: Sequence[Mistake], gold_options: dict[str, int], guess_options: dict[str, int]
+    judged: EvaluationRun, listed: Sequence[ErrorExample], gold_options: dict[str, int], guess_options: dict[str, int]
 ) -> list[dict[str, Any]]:
     """The filter knows tags by their number among the options, as shown they may be shortened."""
     why = explanations(judged, listed)
@@ -135,7 +135,7 @@ def error_rows(
     return rows
 
 
-def explanations(judged: Judged, listed: Sequence[Mistake]) -> dict[tuple[int, int], Explanation]:
+def explanations(judged: EvaluationRun, listed: Sequence[ErrorExample]) -> dict[tuple[int, int], Explanation]:
     """By sentence and token."""
     if not isinstance(judged.model, Tagger):
         return {}

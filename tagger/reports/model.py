@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tagger.models.base import Following, Tagger
+from tagger.models.base import Tagger, TransitionTable
 
 SHOWN = 30  # tags in the heat map
 SHADES = 6
@@ -30,23 +30,25 @@ class Heat:
 
 
 def model_page(template: Any, title: str, model: Tagger) -> str:
-    page: str = template.render(title=title, sections=model.story(), heat=heat_map(model))
+    page: str = template.render(title=title, sections=model.summarize(), heat=heat_map(model))
     return page
 
 
 def heat_map(model: Tagger) -> Heat | None:
     """Of the most frequent tags."""
-    steps = model.following()
+    steps = model.transition_table()
     if steps is None:
         return None
     K = len(model.classes_)
     chosen = np.argsort(-model.tag_counts(), kind="stable")[:SHOWN]
     inside = np.append(chosen, K)
     tags = [model.classes_[k] for k in chosen.tolist()]
-    return Heat(steps.unit, tags, K - len(tags), cells(Following(steps.unit, steps.values[np.ix_(inside, inside)])))
+    return Heat(
+        steps.unit, tags, K - len(tags), cells(TransitionTable(steps.unit, steps.values[np.ix_(inside, inside)]))
+    )
 
 
-def cells(steps: Following) -> list[list[Cell]]:
+def cells(steps: TransitionTable) -> list[list[Cell]]:
     """The farther from zero, the darker; what was never seen, or hardly ever, is left empty."""
     most = float(np.abs(steps.values).max(initial=0.0)) or 1.0
     form = "{:+.1f}" if steps.unit == "weight" else "{:.2f}"

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from tagger.evaluation.breakdown import Group, Sure
+from tagger.evaluation.breakdown import ConfidenceGroup, Group
 from tagger.evaluation.significance import Interval
-from tagger.experiments.crossval import Point
+from tagger.experiments.crossval import CurvePoint
 
 WIDTH, HEIGHT = 360, 280
 LEFT, RIGHT, TOP, BOTTOM = 46, 350, 18, 208  # of the plane within the axes
@@ -44,7 +44,7 @@ class Scale:
 WHOLE = Scale([0, 0.2, 0.4, 0.6, 0.8, 1])
 
 
-def learning_curve(name: str, points: Sequence[Point]) -> str:
+def learning_curve(name: str, points: Sequence[CurvePoint]) -> str:
     """Accuracy over the size of the training corpus, which doubles from point to point."""
     bounds = [bound for point in points for bound in (point.accuracy, *(point.interval or ()))]
     scale = Scale.around(min(bounds), max(bounds))
@@ -68,7 +68,7 @@ def learning_curve(name: str, points: Sequence[Point]) -> str:
     return picture(name, "Learning curve", f"{told}.", parts, BOTTOM + 42)
 
 
-def calibration_curve(name: str, bins: Sequence[Sure]) -> str:
+def calibration_curve(name: str, bins: Sequence[ConfidenceGroup]) -> str:
     """How often the model is right, over how sure it is; perfection is the diagonal."""
     points = [(across(row.confidence), WHOLE.up(row.accuracy or 0.0), row) for row in bins if row.tokens]
     step = (RIGHT - LEFT) / len(bins)

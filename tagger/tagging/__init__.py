@@ -1,1 +1,13 @@
-"""Tagging text: annotator, fast path, constraints, chunks, worker processes, rendering."""
+"""Tagging text, as a stream.
+
+Read in this order:
+
+- `annotator`: tags, probabilities and n-best taggings for a block of sentences;
+- `fast_path`: plain lines to word/TAG lines, without a `Sentence` object;
+- `constraints`: tags that a user allows or has given already;
+- `chunks`: sentences in blocks, early when the input pauses;
+- `workers`: blocks on several processes, results in order;
+- `render`: tagged blocks as bytes of the output format.
+
+The idea: block borders depend on the input only, so the output is the same for any number of processes.
+"""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-Named = tuple[str, int, list[Any]]  # of which file, how many came before, and sentences or lines
+NamedBlock = tuple[str, int, list[Any]]  # of which file, how many came before, and sentences or lines
 
 BLOCK_TOKENS = 1 << 15
 TOKEN_CHARACTERS = 16  # more count as further tokens: a block has at most half a million, whatever is in it

@@ -20,15 +20,17 @@ from tagger.normalization import NFC, normalized_keys
 from tagger.sentence import ANY, NO_TAG, Sentence
 
 SHOWN = 8  # tags of a model, as examples
-Lexicon = dict[str, tuple[str, ...]]
+TagDictionary = dict[str, tuple[str, ...]]
 
 
-def read_lexicon(path: str | os.PathLike[str], encoding: str = "utf-8", known: Container[str] | None = None) -> Lexicon:
+def read_lexicon(
+    path: str | os.PathLike[str], encoding: str = "utf-8", known: Container[str] | None = None
+) -> TagDictionary:
     """The tags each word may have: lines `word TAB TAG[ TAG…]`. What several lines allow for a word is allowed.
 
     With `known`, other tags than those are an error.
     """
-    found: Lexicon = {}
+    found: TagDictionary = {}
     lines = Lines(path, encoding)
     for line in lines:
         if not line.strip(" \t"):
@@ -47,7 +49,7 @@ def read_lexicon(path: str | os.PathLike[str], encoding: str = "utf-8", known: C
 class Constraints:
     """For a model with these tags: a lexicon, and whether tokens keep the tags they come with."""
 
-    def __init__(self, classes: Sequence[str], lexicon: Lexicon | None = None, keep_tags: bool = False) -> None:
+    def __init__(self, classes: Sequence[str], lexicon: TagDictionary | None = None, keep_tags: bool = False) -> None:
         self.numbers = {tag: k for k, tag in enumerate(classes)}
         self.lexicon = {word: self.numbered(tags) for word, tags in normalized_keys(lexicon or {}).items()}
         self.keep_tags = keep_tags

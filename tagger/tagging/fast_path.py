@@ -23,7 +23,7 @@ def writable(tags: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class PlainTagging:
+class FastPath:
     """Starts the function from lines to the text of the tagged lines; it travels to other processes."""
 
     model: Predictor

@@ -10,14 +10,14 @@ from tagger.corpus.slash import tokens as slash_tokens
 from tagger.errors import CorpusError
 from tagger.sentence import Sentence
 from tagger.tagging.annotator import Annotator
-from tagger.tagging.chunks import Named
-from tagger.tagging.fast_path import PlainTagging
+from tagger.tagging.chunks import NamedBlock
+from tagger.tagging.fast_path import FastPath
 
 Answer = tuple[bytes, int, list[str]]  # text, how many tokens it has, and what could not be written
 
 
 @dataclass(frozen=True)
-class Rendering:
+class SentenceRenderer:
     """Starts what turns a block of sentences into the bytes of the output; it travels to other processes."""
 
     annotator: Annotator
@@ -25,11 +25,11 @@ class Rendering:
     column: str  # of CoNLL-U
     skip: bool  # what cannot be written becomes a blank line; else it ends the work
 
-    def __call__(self) -> Callable[[Named], Answer]:
+    def __call__(self) -> Callable[[NamedBlock], Answer]:
         work = self.annotator.start()
         blank = b"" if self.format == "conllu" else b"\n"
 
-        def answer(named: Named) -> Answer:
+        def answer(named: NamedBlock) -> Answer:
             name, before, block = named
             done: list[bytes] = []
             faults: list[str] = []
@@ -49,18 +49,18 @@ class Rendering:
 
 
 @dataclass(frozen=True)
-class PlainRendering:
+class LineRenderer:
     """The same for a block of lines, where nothing but tags is wanted."""
 
     annotator: Annotator
     skip: bool
 
-    def __call__(self) -> Callable[[Named], Answer]:
+    def __call__(self) -> Callable[[NamedBlock], Answer]:
         model, names = self.annotator.model, self.annotator.names
-        work = PlainTagging(model, names or model.classes_).start()
-        carefully = Rendering(self.annotator, "slash", model.column_, self.skip)
+        work = FastPath(model, names or model.classes_).start()
+        carefully = SentenceRenderer(self.annotator, "slash", model.column_, self.skip)
 
-        def answer(named: Named) -> Answer:
+        def answer(named: NamedBlock) -> Answer:
             name, before, lines = named
             text, tokens = work(lines)
             try:

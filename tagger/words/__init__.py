@@ -1,1 +1,12 @@
-"""Words of a corpus: vocabulary, windows, lexicon, cache, overlap with the training text."""
+"""Words of a corpus as numbers.
+
+Read in this order:
+
+- `vocabulary`: strings to ids while a model is being fitted;
+- `windows`: sentences as ids of their distinct words, neighbours one addition away;
+- `lexicon`: the words of the training corpus with their tag counts (which words are *known*, which *ambiguous*);
+- `cache`: values computed for a word, kept for its next occurrence up to a memory limit;
+- `overlap`: sentences of a text that were in the training corpus.
+
+The idea: text repeats its words, so everything is computed once per distinct word and gathered by id.
+"""

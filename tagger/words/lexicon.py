@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.keyed import tally
+from tagger.arrays.keyed import count_keys
 from tagger.arrays.npz import MOST, Archive, Arrays, narrow
-from tagger.arrays.ragged import Rows
+from tagger.arrays.ragged import RaggedRows
 from tagger.arrays.string_spans import ByteStrings
 from tagger.arrays.string_table import StringTable
 from tagger.escaping import quote
@@ -21,7 +21,7 @@ from tagger.normalization import FORMS, NFC, Form, normalized
 
 
 class Lexicon:
-    def __init__(self, words: StringTable, rows: Rows, counts: np.ndarray, form: Form = NFC) -> None:
+    def __init__(self, words: StringTable, rows: RaggedRows, counts: np.ndarray, form: Form = NFC) -> None:
         self.words = words  # in the form
         self.rows = rows  # one for each word
         self.counts = counts  # of each entry
@@ -38,8 +38,8 @@ class Lexicon:
         there = np.bincount(ids, minlength=len(words)) > 0
         places = np.full(len(words), -1)
         table, places[there] = StringTable.build(words if there.all() else words.take(np.flatnonzero(there)))
-        cells, counts = tally(places[ids] * K + tags, len(table) * K)
-        return cls(table, Rows.of(cells, len(table), K), counts), places
+        cells, counts = count_keys(places[ids] * K + tags, len(table) * K)
+        return cls(table, RaggedRows.of(cells, len(table), K), counts), places
 
     def find(self, words: Sequence[str]) -> np.ndarray:
         """The place of each word, in whichever form it is written; -1 for an unknown one."""
@@ -73,7 +73,7 @@ class Lexicon:
         cells = [words.find(side.words.strings())[side.rows.owners] * K + side.rows.tags for side in (self, other)]
         every, place = np.unique(np.concatenate(cells), return_inverse=True)
         counts = np.bincount(place, weights=np.concatenate([self.counts, other.counts])).astype(np.int64)
-        return Lexicon(words, Rows.of(every, len(words), K), counts, self.form)
+        return Lexicon(words, RaggedRows.of(every, len(words), K), counts, self.form)
 
     def arrays(self) -> Arrays:
         return self.words.arrays("words") | self.rows.arrays("lexicon") | {"lexicon.counts": narrow(self.counts)}
@@ -81,7 +81,7 @@ class Lexicon:
     @classmethod
     def restore(cls, archive: Archive, K: int) -> Lexicon:
         words = StringTable.restore(archive, "words")
-        rows = Rows.restore(archive, "lexicon", len(words), K)
+        rows = RaggedRows.restore(archive, "lexicon", len(words), K)
         counts = archive.take("lexicon.counts", "u", len(rows.tags))
         archive.check(int(counts.max(initial=0)) < MOST, "the counts of its words are out of all bounds")
         form = archive.meta.get("normalization")  # format 1 knew none

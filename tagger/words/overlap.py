@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tagger.arrays.keyed import tally
+from tagger.arrays.keyed import count_keys
 from tagger.arrays.ragged import ranges
 from tagger.arrays.string_spans import ByteStrings, P, powers
 from tagger.normalization import NFC, Form, normalized_sentences
@@ -26,7 +26,7 @@ MIN_WORDS = 5
 def marks(words: ByteStrings, ids: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """The distinct marks, ascending, of those sentences that are long enough. A text is given as its words, the place
     of each token (N,) among them, and the lengths of its sentences."""
-    return tally(all_marks(words, ids, lengths), 1 << 32)[0]  # `np.unique` alone would load numpy.ma, in 8 ms
+    return count_keys(all_marks(words, ids, lengths), 1 << 32)[0]  # `np.unique` alone would load numpy.ma, in 8 ms
 
 
 def all_marks(words: ByteStrings, ids: np.ndarray, lengths: np.ndarray) -> np.ndarray:

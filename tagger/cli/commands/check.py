@@ -17,7 +17,7 @@ from tagger.corpus import line_of
 from tagger.corpus.conllu import comment
 from tagger.escaping import visible
 from tagger.experiments.corpus_check import (
-    Corpus,
+    CorpusSurvey,
     Doubt,
     Place,
     common,
@@ -27,7 +27,7 @@ from tagger.experiments.corpus_check import (
     survey,
     unusual,
 )
-from tagger.experiments.crossval import Make, cross_validate
+from tagger.experiments.crossval import TaggerFactory, cross_validate
 from tagger.files.resources import available_cores
 from tagger.hmm.tagger import HMMTagger
 from tagger.reports.text import excerpt, padded, width
@@ -78,7 +78,7 @@ def command(
     sure: list[Doubt] = []
     if len({tuple(sentence.words) for sentence in sentences}) >= FOLDS:
         sure = contradicted(
-            sentences, cross_validate(Make(HMMTagger, {}), sentences, FOLDS, jobs=jobs or available_cores())
+            sentences, cross_validate(TaggerFactory(HMMTagger, {}), sentences, FOLDS, jobs=jobs or available_cores())
         )
     both = None if others is None else common(sentences, others)
     if as_program:
@@ -108,7 +108,9 @@ def named(sentences: Sequence[Sentence], i: int, token: int) -> str:
     return f"sentence {at['sentence']} (line {at['line']}{sent_id})"
 
 
-def for_programs(found: Corpus, doubts: dict[str, Sequence[Place]], sentences: Sequence[Sentence]) -> dict[str, Any]:
+def for_programs(
+    found: CorpusSurvey, doubts: dict[str, Sequence[Place]], sentences: Sequence[Sentence]
+) -> dict[str, Any]:
     """Counts and doubts for JSON. Sentences, tokens and lines count from 1."""
     listed = {
         name: [place(sentences, doubt.sentence, doubt.token) | as_row(doubt) for doubt in own]
@@ -124,7 +126,7 @@ def as_row(doubt: Place) -> dict[str, Any]:
     return row | {"token": doubt.token + 1}
 
 
-def counts(found: Corpus, against: str | None, both: int | None) -> list[str]:
+def counts(found: CorpusSurvey, against: str | None, both: int | None) -> list[str]:
     rows = [
         ("tokens", f"{found.tokens:,}"),
         ("sentences", f"{found.sentences:,}"),
@@ -140,7 +142,7 @@ def counts(found: Corpus, against: str | None, both: int | None) -> list[str]:
     return [*lines, "", *(f"{padded(visible(tag), columns)} {count:>10,}" for tag, count in found.tags)]
 
 
-def disagreements(found: Corpus, sentences: list[Sentence], most: int) -> list[str]:
+def disagreements(found: CorpusSurvey, sentences: list[Sentence], most: int) -> list[str]:
     """The first token about which sentences with the same words disagree."""
     lines = []
     for group in found.disagreeing[:most]:

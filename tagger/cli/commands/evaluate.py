@@ -42,7 +42,7 @@ from tagger.escaping import quote
 from tagger.evaluation.metrics import Comparison, compare, evaluate
 from tagger.models.base import Predictor
 from tagger.models.store import load_model, load_models
-from tagger.reports.evaluation import Judged, evaluation_page
+from tagger.reports.evaluation import EvaluationRun, evaluation_page
 from tagger.reports.text import as_json, as_table, in_words
 from tagger.sentence import ANY, Sentence, open_tokens
 from tagger.words.overlap import MIN_WORDS, overlap
@@ -139,7 +139,7 @@ def command(
         whose = together([name_of(path) for path in ([predictions] if predictions else model_paths)])
         title = f"{whose} judged by {name_of(gold)}"
         guesser = None if predictions else model
-        case = Judged(title, sentences, guesses, found, guesser, lexicon, names or [], speed, remarks + told)
+        case = EvaluationRun(title, sentences, guesses, found, guesser, lexicon, names or [], speed, remarks + told)
         write_text(report, evaluation_page(template, case))
     if as_program:
         more = {"training_overlap": seen, "tokens_per_second": speed, "compare": for_programs(comparisons)}

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from tagger.cli.console import say
-from tagger.cli.hints import Hint, untagged
+from tagger.cli.hints import InputHint, untagged
 from tagger.cli.options import encoding_option, examples, input_format_option, model_option, output_option, quiet_option
 from tagger.cli.paths import TEXT, FileCommand
 from tagger.corpus import format_of, read_sentences
@@ -62,9 +62,9 @@ def command(
     if len(model_paths) > 1:
         raise click.UsageError("-m: several models have no score whose parts could be named: explain one at a time.")
     model = load_model(*model_paths)
-    if model.caveat:
-        say(model.caveat, quiet)
-    hint, format = Hint(untagged(model.classes_), quiet=quiet), input_format or format_of(file)
+    if model.explanation_note:
+        say(model.explanation_note, quiet)
+    hint, format = InputHint(untagged(model.classes_), quiet=quiet), input_format or format_of(file)
     lines = hint.opening(Lines(file, encoding), format)
     sentences = hint.sentences(read_sentences(lines, format, tagged=False, column=model.column_))
     with open_output(output) as stream:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tagger.cli.hints import Hint, untagged
+from tagger.cli.hints import InputHint, untagged
 from tagger.cli.options import (
     encoding_option,
     examples,
@@ -54,7 +54,7 @@ def command(
     templates = parse_templates(template_text(features), features)
     table = classes_of(classes) if classes else None
     check_classes(templates, table, features)
-    hint, format = Hint(untagged(), quiet=quiet), input_format or format_of(file)
+    hint, format = InputHint(untagged(), quiet=quiet), input_format or format_of(file)
     sentences = read_sentences(hint.opening(Lines(file, encoding), format), format, tagged=False)
     with open_output(output) as stream:
         for sentence in hint.sentences(sentences):

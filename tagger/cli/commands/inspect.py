@@ -36,7 +36,7 @@ def command(model: str, as_program: bool, report: str | None, output: str, quiet
     loaded = load_model(model)
     if report:
         write_text(report, model_page(template, name_of(model), loaded))
-    sections = loaded.story()
+    sections = loaded.summarize()
     if as_program:
         told = {section.title: {"head": section.head, "rows": section.rows} for section in sections}
         write_text(output, json.dumps(told, ensure_ascii=False, indent=2) + "\n")

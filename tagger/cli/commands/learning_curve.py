@@ -13,7 +13,7 @@ from tagger.cli.options import corpus_options, examples, jobs_option, output_opt
 from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.progress import open_bar, show_bar
 from tagger.cli.training import read_to_learn
-from tagger.experiments.crossval import Point, learning_curve
+from tagger.experiments.crossval import CurvePoint, learning_curve
 from tagger.files.resources import available_cores
 from tagger.reports.curve import curve_page, last_gain
 
@@ -76,7 +76,7 @@ def command(
     write_text(output, json.dumps([asdict(row) for row in rows], indent=2) + "\n" if as_program else drawn(rows))
 
 
-def drawn(rows: list[Point]) -> str:
+def drawn(rows: list[CurvePoint]) -> str:
     """A line for each size, with a bar from the least accuracy to the best, and what the last doubling brought."""
     low, high = min(row.accuracy for row in rows), max(row.accuracy for row in rows)
     lines = ["   tokens  accuracy"]

@@ -12,7 +12,7 @@ from tagger.cli.console import recognised, say, skipped
 from tagger.cli.options import Finite, encoding_option, examples, input_format_option, on_error_option, quiet_option
 from tagger.cli.paths import INPUT, OUTPUT, File, FileCommand, check_files
 from tagger.corpus import plain_name, read_sentences, render
-from tagger.corpus.split import REST, partition
+from tagger.corpus.split import REST, split_corpus
 from tagger.errors import CorpusError, FileError
 from tagger.files.reading import Lines, exists, reason
 from tagger.files.writing import open_output
@@ -70,7 +70,7 @@ def command(
     lines = Lines(corpus, encoding, skipped())
     format = recognised(lines, input_format, quiet)
     sentences = [s for s in read_sentences(lines, format, tagged=format not in WITH_LAYOUT) if len(s)]
-    parts = partition(sentences, shares, seed)
+    parts = split_corpus(sentences, shares, seed)
     for part, path in files.items():
         if part not in parts:
             raise CorpusError(f"{path} would be empty: expected more sentences or other fractions")

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tagger.cli.console import name_of, say_unmapped, say_written, skipped, tag_map_of
-from tagger.cli.hints import STRIP, Hint, Look, tokenised, untagged
+from tagger.cli.hints import STRIP, InputHint, Look, tokenised, untagged
 from tagger.cli.options import (
     NO_LIMIT,
     Finite,
@@ -42,7 +42,7 @@ from tagger.models.store import load_models
 from tagger.tagging.annotator import Annotator
 from tagger.tagging.constraints import Constraints, read_lexicon
 from tagger.tagging.fast_path import writable
-from tagger.tagging.render import PlainRendering, Rendering
+from tagger.tagging.render import LineRenderer, SentenceRenderer
 from tagger.tagging.workers import in_order
 
 SURE_FORMATS = ("tsv", "conllu", "jsonl")  # have a place for probabilities
@@ -134,14 +134,14 @@ def command(
     say_unmapped(tag_map, quiet)
     annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0, names)
     lines_in = not tokenize and all((input_format or format_of(path)) == "slash" for path in files)
-    hint = Hint(*looks(model, keep_tags), quiet=quiet or not lines_in)
+    hint = InputHint(*looks(model, keep_tags), quiet=quiet or not lines_in)
     left_out = skipped()
     reader: PlainLines | Sentences = Sentences(tokenize, input_format, model.column_, constraints, text_column)
-    tagging: PlainRendering | Rendering = Rendering(
+    tagging: LineRenderer | SentenceRenderer = SentenceRenderer(
         annotator, write_as, to_column or model.column_, left_out is not None
     )
     if lines_in and write_as == "slash" and annotator.only_tags and writable(names or model.classes_):
-        reader, tagging = PlainLines(), PlainRendering(annotator, left_out is not None)
+        reader, tagging = PlainLines(), LineRenderer(annotator, left_out is not None)
     todo = chain.from_iterable(named_blocks(Lines(path, encoding, left_out), reader, hint) for path in files)
     written = 0
     with open_output(output) as stream, progress(files, output, quiet) as advance:

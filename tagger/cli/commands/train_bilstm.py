@@ -22,7 +22,7 @@ from tagger.cli.training import (
 from tagger.models.checkpoint import Checkpoint
 from tagger.neural import need_torch
 from tagger.neural.tagger import BiLSTMTagger
-from tagger.neural.word_vectors import Vectors, read_vectors
+from tagger.neural.word_vectors import WordVectors, read_vectors
 from tagger.normalization import NFC, normalized
 from tagger.sentence import Sentence
 
@@ -100,7 +100,7 @@ def command(
     conclude(model, output, begin, quiet, stop, saved, "epoch")
 
 
-def outside(path: str, sentences: list[Sentence], others: int) -> Vectors:
+def outside(path: str, sentences: list[Sentence], others: int) -> WordVectors:
     """The vectors of a file that can be of use: for the words of the corpus, and so many others."""
     words = set(normalized(list({word for sentence in sentences for word in sentence.words}), NFC))
     return read_vectors(path, words | {word.lower() for word in words}, others)

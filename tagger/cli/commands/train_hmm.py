@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tagger.cli.console import say, skipped
-from tagger.cli.hints import Hint, untagged
+from tagger.cli.hints import InputHint, untagged
 from tagger.cli.options import FREE, Count, corpus_options, examples, max_memory_option, quiet_option
 from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.training import closing_line, doubts, output_model_option, read_to_learn
@@ -92,7 +92,7 @@ def command(
     if settings["order"] == 1 and (unlabeled or settings["partial"]):
         raise click.UsageError("--unlabeled and --partial need --order 2: a model of first order is counted only.")
     sentences = read_to_learn(corpus, input_format, encoding, column, quiet, settings["partial"])
-    hint = Hint(untagged(known_tags(sentences)), quiet=quiet)
+    hint = InputHint(untagged(known_tags(sentences)), quiet=quiet)
     raw = [sentence for path in unlabeled for sentence in read_untagged(path, encoding, hint)]
     model = HMMTagger(**settings).fit(
         sentences,
@@ -109,7 +109,7 @@ def command(
     say(closing_line(model, output, time.perf_counter() - begin), quiet)
 
 
-def read_untagged(path: str, encoding: str, hint: Hint) -> Iterator[Sentence]:
+def read_untagged(path: str, encoding: str, hint: InputHint) -> Iterator[Sentence]:
     lines, format = Lines(path, encoding, skipped()), format_of(path)
     return hint.sentences(read_sentences(hint.opening(lines, format, by_name=True), format, tagged=False))
 
