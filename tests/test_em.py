@@ -6,6 +6,7 @@ import pytest
 from tagger import HMMTagger, Sentence, load_model, save_model
 from tagger.em import Expected, Teacher, Text, observe
 from tagger.errors import TrainingError
+from tagger.hmm import candidates
 from tagger.partial import read_choices
 
 TEXT = [
@@ -51,7 +52,7 @@ def test_the_prior_is_that_of_the_probabilities():
     model = HMMTagger(rare_count=3).fit(sentences(TEXT))
     K = len(model.classes_)
     text = Text("some", [["the", "zig", "barks"], ["dogs"]], [np.ones((3, K), bool), np.ones((1, K), bool)])
-    teacher = Teacher(text, model.neighbours_, model.words_, model.candidates)
+    teacher = Teacher(text, model.neighbours_, model.words_, candidates(model.words_, model.neighbours_))
     near, words = teacher.learn(2, lambda *told: None)
     pairs, w = np.divmod(np.arange((K + 1) ** 3), K + 1)
     old, new = (t.transitions.probabilities(pairs, w) for t in (model.neighbours_, near))
@@ -76,7 +77,7 @@ def test_with_all_tags_told_expectation_is_counting():
     K, told = len(numbers), sentences(TEXT)
     allowed = [np.eye(K, dtype=bool)[[numbers[tag] for tag in sentence.tags]] for sentence in told]
     text = Text("told", [sentence.words for sentence in told], allowed)
-    teacher = Teacher(text, model.neighbours_, model.words_, model.candidates)
+    teacher = Teacher(text, model.neighbours_, model.words_, candidates(model.words_, model.neighbours_))
     found = teacher.expect(model.neighbours_, teacher.counted)
     keys, numbers3 = (np.concatenate(part) for part in zip(*found.trigrams, strict=True))
     counts = np.bincount(keys, weights=numbers3, minlength=(K + 1) ** 3)
@@ -124,12 +125,12 @@ def test_untagged_text_teaches_words_and_leaves_the_rest(tmp_path):
     assert B[N] > A[N]
     assert not model.lexicon_.known(["zig"])[0]
     np.testing.assert_array_equal(model.transitions_.seen, counted.transitions_.seen)
-    np.testing.assert_allclose(model.word_scores(["dog"]), counted.word_scores(["dog"]))
+    np.testing.assert_allclose(model.words_(["dog"])[0], counted.words_(["dog"])[0])
     rare = ["cat", "zig", "zag", "at", "old", "a", "P"]
     assert set(model.words_.frequent(model.lexicon_.words.find(["dog", *rare])).tolist()) == {True, False}
     save_model(model, tmp_path / "model.npz")
     again = load_model(tmp_path / "model.npz")
-    np.testing.assert_array_equal(again.word_scores(["zig", "new"]), model.word_scores(["zig", "new"]))
+    np.testing.assert_array_equal(again.words_(["zig", "new"])[0], model.words_(["zig", "new"])[0])
 
 
 def test_a_lexicon_confines_words_and_is_stored(tmp_path):
@@ -138,7 +139,7 @@ def test_a_lexicon_confines_words_and_is_stored(tmp_path):
     save_model(model, tmp_path / "model.npz")
     for tagger in (model, load_model(tmp_path / "model.npz")):
         assert tagger.predict([["the", "zig"], ["Green", "dogs"]]) == [["D", "V"], ["J", "N"]]
-        possible = np.isfinite(tagger.word_scores(["zig", "dog", "sleep", "other", "\nGreen"]))
+        possible = np.isfinite(tagger.words_(["zig", "dog", "sleep", "other", "\nGreen"])[0])
         names = [[name for name, may in zip(tagger.classes_, row, strict=True) if may] for row in possible]
         assert names == [["V"], ["N", "V"], ["N", "V"], tagger.classes_, ["J"]]  # dog was seen as N
     assert not model.lexicon_.known(["zig"])[0]
