@@ -205,7 +205,7 @@ def test_equal_words_stay_together_whatever_their_tags(tokens, seed):
 
 
 def test_a_sentence_repeated_too_often_for_a_part_stays_in_train():
-    corpus = [Sentence("a")] * 90 + [Sentence([str(i)]) for i in range(10)]
+    corpus = [Sentence(["a"])] * 90 + [Sentence([str(i)]) for i in range(10)]
     parts = parts_of(corpus, dev=0.05)
     assert parts.count("dev") == 5 and set(parts[:90]) == {"train"}
 

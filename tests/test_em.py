@@ -9,6 +9,7 @@ from tagger.errors import TrainingError
 from tagger.hmm.affixes import Letters
 from tagger.hmm.em import EMText, EMTrainer, Expected, observe
 from tagger.hmm.emissions import Entries, FirstWord, confine, plain, spelled
+from tagger.hmm.tagger import candidates
 
 TEXT = [
     ("the dog barks .", "D N V ."),
@@ -52,7 +53,9 @@ def test_the_prior_is_that_of_the_probabilities():
     model = HMMTagger(rare_count=3).fit(sentences(TEXT))
     K = len(model.classes_)
     text = EMText("some", [["the", "zig", "barks"], ["dogs"]], [np.ones((3, K), bool), np.ones((1, K), bool)])
-    teacher = EMTrainer(text, model.transition_model_, model.emission_model_, model.candidates)
+    teacher = EMTrainer(
+        text, model.transition_model_, model.emission_model_, candidates(model.emission_model_, model.transition_model_)
+    )
     near, words = teacher.learn(2, lambda *told: None)
     pairs, w = np.divmod(np.arange((K + 1) ** 3), K + 1)
     old, new = (t.transitions.probabilities(pairs, w) for t in (model.transition_model_, near))
@@ -77,7 +80,9 @@ def test_with_all_tags_told_expectation_is_counting():
     K, told = len(numbers), sentences(TEXT)
     allowed = [np.eye(K, dtype=bool)[[numbers[tag] for tag in sentence.tags]] for sentence in told]
     text = EMText("told", [sentence.words for sentence in told], allowed)
-    teacher = EMTrainer(text, model.transition_model_, model.emission_model_, model.candidates)
+    teacher = EMTrainer(
+        text, model.transition_model_, model.emission_model_, candidates(model.emission_model_, model.transition_model_)
+    )
     found = teacher.expect(model.transition_model_, teacher.counted)
     keys, numbers3 = (np.concatenate(part) for part in zip(*found.trigrams, strict=True))
     counts = np.bincount(keys, weights=numbers3, minlength=(K + 1) ** 3)
@@ -125,12 +130,12 @@ def test_untagged_text_teaches_words_and_leaves_the_rest(tmp_path):
     assert B[N] > A[N]
     assert not model.lexicon_.known(["zig"])[0]
     np.testing.assert_array_equal(model.transitions_.seen, counted.transitions_.seen)
-    np.testing.assert_allclose(model.word_scores(["dog"]), counted.word_scores(["dog"]))
+    np.testing.assert_allclose(model.words_(["dog"])[0], counted.words_(["dog"])[0])
     rare = ["cat", "zig", "zag", "at", "old", "a", "P"]
     assert set(model.emission_model_.frequent(model.lexicon_.words.find(["dog", *rare])).tolist()) == {True, False}
     save_model(model, tmp_path / "model.npz")
     again = load_model(tmp_path / "model.npz")
-    np.testing.assert_array_equal(again.word_scores(["zig", "new"]), model.word_scores(["zig", "new"]))
+    np.testing.assert_array_equal(again.words_(["zig", "new"])[0], model.words_(["zig", "new"])[0])
 
 
 def test_words_of_untagged_text_and_first_words_are_kept_apart(tmp_path):
@@ -167,7 +172,7 @@ def test_a_lexicon_confines_words_and_is_stored(tmp_path):
     save_model(model, tmp_path / "model.npz")
     for tagger in (model, load_model(tmp_path / "model.npz")):
         assert tagger.predict([["the", "zig"], ["Green", "dogs"]]) == [["D", "V"], ["J", "N"]]
-        possible = np.isfinite(tagger.word_scores(["zig", "dog", "sleep", "other", FirstWord("Green")]))
+        possible = np.isfinite(tagger.emission_model_(["zig", "dog", "sleep", "other", FirstWord("Green")])[0])
         names = [[name for name, may in zip(tagger.classes_, row, strict=True) if may] for row in possible]
         assert names == [["V"], ["N", "V"], ["N", "V"], tagger.classes_, ["J"]]  # dog was seen as N
     assert not model.lexicon_.known(["zig"])[0]

@@ -27,10 +27,10 @@ def file(tmp_path):
 
 def test_tags_are_renamed_and_others_stay_and_are_remembered(file):
     tag_map = read_map(file("\ufeffNN\tNOUN\r\nNNS\tNOUN\n\n#\tSYM\nNN\tNOUN\n"))
-    sentence = Sentence("abcde", ["NN", "NNS", "VB", "NOUN", "#"])
+    sentence = Sentence(list("abcde"), ["NN", "NNS", "VB", "NOUN", "#"])
     assert tag_map.sentence(sentence).tags == ("NOUN", "NOUN", "VB", "NOUN", "SYM")
     assert tag_map.unmapped == {"VB"}
-    assert tag_map.sentence(Sentence("ab")) == Sentence("ab")
+    assert tag_map.sentence(Sentence(list("ab"))) == Sentence(list("ab"))
 
 
 @pytest.mark.parametrize(
