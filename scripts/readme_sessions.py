@@ -2,9 +2,9 @@
 
 python scripts/readme_sessions.py [PAGE …]
 
-A `console` block is a session: commands behind `$ `, each with its output. A `python` block is a program; a `text` block
-right behind it is what it prints. The examples of a page run from top to bottom in a folder of their own, which holds a
-copy of data/. Other blocks (`sh`, `text`) are not run: commands that need a corpus which cannot be shipped go there.
+A `console` block is a session: commands after `$ `, each with its output. A `python` block is a program; a `text` block
+right after it is what it prints. The examples of a page run from top to bottom in a folder of their own with a copy of
+data/. Other blocks (`sh`, `text`) are not run: they are for commands on corpora that cannot be shipped.
 `tests/test_readme.py` runs the same examples and compares.
 """
 

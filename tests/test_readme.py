@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
-from readme_sessions import PAGES, examples, prepare, run
+sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+from readme_sessions import PAGES, ROOT, examples, prepare, run
 
 MOST_WORDS = 1_800  # of README
 TEXTS = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in PAGES}
@@ -89,6 +88,13 @@ def test_readme_is_short():
     assert len(TEXTS["README.md"].split()) <= MOST_WORDS
 
 
+def test_one_version_everywhere():
+    from tagger import __version__
+
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
 def test_example_templates_parse():
     from tagger.template import parse_templates
 
@@ -139,7 +145,7 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.+)$", text, re.M)}
 
 
-LINKED = [*PAGES, *(path for pattern in ("*.md", "data/*.md") for path in sorted(ROOT.glob(pattern)) if path not in PAGES)]
+LINKED = [*PAGES, *sorted({*ROOT.glob("*.md"), *ROOT.glob("data/*.md")} - {*PAGES})]
 
 
 @pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
