@@ -139,6 +139,13 @@ def test_every_command_is_listed(options):
     assert all(f"`{name}`" in TEXTS["README.md"] for name in options)
 
 
+def test_every_public_name_is_in_the_api_reference():
+    import tagger
+
+    listed = re.findall(r"^\.\. auto\w+:: tagger\.(\w+)", TEXTS["docs/reference/api.md"], re.M)
+    assert {*tagger.__all__} - {"__version__"} <= {*listed}
+
+
 def anchors(page):
     """The names that a page's headings have in links."""
     text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
