@@ -1,33 +1,47 @@
-# Two commands do everything: `make demo` and `make test`.
+# `make demo` shows what the program does, `make check` tests everything.
 
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+DOCS   := $(VENV)/.installed-docs
 
-.PHONY: demo test lint check format clean
+.PHONY: demo test lint check docs coverage format clean
 
+# Groups of dependencies need pip 25.1.
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $(STAMP)
+
+$(DOCS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $(DOCS)
 
 demo: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" VENV="$(VENV)" bash scripts/demo.sh
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-check: test lint
+check: test lint docs
+
+docs: $(DOCS)
+	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs build/docs
+	@echo "open build/docs/index.html"
+
+coverage: $(STAMP)
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term --cov-report=html:build/coverage
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage .coverage.*

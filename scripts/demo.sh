@@ -30,5 +30,5 @@ cat <<TEXT
 mkdir ~/tagging && cp -r data ~/tagging && cd ~/tagging   # a folder to work in
 tagger train-crf data/english-train.txt                   # writes model.npz
 echo "It's a start." | tagger tag --tokenize
-README.md, "Ten minutes", goes on from here.
+docs/tutorial.md goes on from here.
 TEXT

@@ -1,8 +1,5 @@
 """The layer for PyTorch against enumeration, against `tagger.chain`, and its gradients against forward–backward."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import oracle
 import pytest
@@ -189,11 +186,3 @@ def test_what_does_not_fit_is_refused(arguments, message):
         CRF(K)(**given)
     with pytest.raises(ValueError, match="at least 1 tag"):
         CRF(0)
-
-
-def test_the_examples_of_the_docs_run(capsys):
-    text = (Path(__file__).parent.parent / "docs" / "neural.md").read_text("utf-8")
-    examples = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
-    for example in examples:
-        exec(compile(example, "docs/neural.md", "exec"), {})
-    assert len(examples) == 2 and "(2, 7, 5) (5, 5)" in capsys.readouterr().out

@@ -130,12 +130,12 @@ def test_untagged_text_teaches_words_and_leaves_the_rest(tmp_path):
     assert B[N] > A[N]
     assert not model.lexicon_.known(["zig"])[0]
     np.testing.assert_array_equal(model.transitions_.seen, counted.transitions_.seen)
-    np.testing.assert_allclose(model.words_(["dog"])[0], counted.words_(["dog"])[0])
+    np.testing.assert_allclose(model.emission_model_(["dog"])[0], counted.emission_model_(["dog"])[0])
     rare = ["cat", "zig", "zag", "at", "old", "a", "P"]
     assert set(model.emission_model_.frequent(model.lexicon_.words.find(["dog", *rare])).tolist()) == {True, False}
     save_model(model, tmp_path / "model.npz")
     again = load_model(tmp_path / "model.npz")
-    np.testing.assert_array_equal(again.words_(["zig", "new"])[0], model.words_(["zig", "new"])[0])
+    np.testing.assert_array_equal(again.emission_model_(["zig", "new"])[0], model.emission_model_(["zig", "new"])[0])
 
 
 def test_words_of_untagged_text_and_first_words_are_kept_apart(tmp_path):
