@@ -165,7 +165,6 @@ def test_links_between_pages_lead_somewhere(page):
             assert not anchor or anchor in anchors(target), link
 
 
-@pytest.mark.skipif(not (ROOT / "tagger" / "hmm").is_dir(), reason="the docs describe the packages that are coming")
 @pytest.mark.parametrize("page", [*TEXTS, "CONTRIBUTING.md"])
 def test_modules_exist(page):
     for name in re.findall(r"`(tagger/[\w/]+(?:\.\w+|/))`", (ROOT / page).read_text("utf-8")):
