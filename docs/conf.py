@@ -26,8 +26,12 @@ autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 autodoc_mock_imports = [] if find_spec("torch") else ["torch"]  # the pages of neural networks need no PyTorch
 maximum_signature_line_length = 88
+# Docstrings are in numpydoc form; in prose, `name` is code.
 napoleon_google_docstring = False
+napoleon_numpy_docstring = True
+napoleon_use_ivar = True
 napoleon_use_rtype = False
+default_role = "literal"
 add_module_names = False
 
 # Every reference to a name of ours must lead somewhere. Those of other projects would need the network.

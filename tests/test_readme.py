@@ -95,6 +95,16 @@ def test_one_version_everywhere():
     assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
+def test_layers_are_those_of_the_linter():
+    """CONTRIBUTING shows the layers of .importlinter."""
+    from configparser import ConfigParser
+
+    linter = ConfigParser()
+    linter.read(ROOT / ".importlinter", "utf-8")
+    layers = linter["importlinter:contract:layers"]["layers"].replace("tagger.", "").split("\n")
+    assert "\n".join(filter(None, layers)) in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+
+
 def test_example_templates_parse():
     from tagger.features.template import parse_templates
 
