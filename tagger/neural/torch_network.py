@@ -33,7 +33,7 @@ class NetworkBatch:
     tags: np.ndarray | None = None  # (N,)
 
 
-class TorchNetwork(nn.TorchNetwork):
+class TorchNetwork(nn.Module):
     def __init__(self, sizes: Sizes, words: int, letters: int, vectors: int, tags: int, dropout: float) -> None:
         super().__init__()
         self.words = nn.Embedding(words, sizes.word)

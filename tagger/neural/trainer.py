@@ -157,7 +157,7 @@ class NetworkTrainer:
         self.adam.state[self.weights] = {"step": steps, **dict(zip(MOMENTS, moments, strict=True))}
 
 
-def one_vector(module: torch.nn.TorchNetwork) -> torch.nn.Parameter:
+def one_vector(module: torch.nn.Module) -> torch.nn.Parameter:
     """All weights of a module in one vector, of which they and their gradients become views."""
     own = [weights for weights in module.parameters() if weights.requires_grad]
     whole = torch.nn.Parameter(torch.cat([weights.detach().flatten() for weights in own]))
