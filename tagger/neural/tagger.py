@@ -38,7 +38,7 @@ from tagger.words.overlap import marks
 from tagger.words.windows import Windows
 
 SIZES = ("word_size", "letter_size", "spelling_size", "hidden_size", "layers")
-SLOWER = "expected finite weights, no model was made. Use a smaller learning_rate."
+SLOWER = "no model was made. Use a smaller learning_rate."
 WEIGHT_COPIES = 10  # while training: gradient, average, moments, checkpoint, dev set
 MAX_BATCH_SIZE = 32  # sentences
 MIN_BATCHES = 200  # per epoch; small corpora get smaller batches
@@ -250,10 +250,10 @@ class BiLSTMTagger(Tagger):
 
     def check_settings(self) -> None:
         """Raise a `TrainingError` if a setting is out of range."""
-        if min(*(getattr(self, name) for name in SIZES), self.epochs, self.patience) < 1 or self.batch_size < 0:
-            raise TrainingError(
-                "expected sizes, layers, epochs and patience of at least 1 and batch_size of at least 0"
-            )
+        for name in (*SIZES, "epochs", "patience", "batch_size"):
+            least, value = int(name != "batch_size"), getattr(self, name)
+            if value < least:
+                raise TrainingError(f"{name}: expected at least {least}, got {value}")
         if not (0 <= self.dropout < 1 and 0 < self.learning_rate <= 1):
             values = f"{self.dropout} and {self.learning_rate}"
             raise TrainingError(f"expected dropout from 0 to below 1 and learning_rate above 0, up to 1, got {values}")
@@ -262,7 +262,7 @@ class BiLSTMTagger(Tagger):
         """Round weights to float16 and keep them as float32."""
         highest = max(float(np.abs(array).max()) for array in weights.values())
         if not highest <= MAX_WEIGHT:
-            raise TrainingError(f"the weights became as large as {highest:.3g}: {SLOWER}")
+            raise TrainingError(f"expected weights up to {MAX_WEIGHT:,.0f}, got {highest:.3g}: {SLOWER}")
         self.weights_ = {name: array.astype(np.float16).astype(np.float32) for name, array in weights.items()}
 
     def scorer_in_form(self) -> Scorer:
