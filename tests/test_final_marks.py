@@ -102,6 +102,6 @@ def test_partly_tagged_sentences_lose_their_marks_too():
 
 def test_settings_are_judged_on_whole_sentences(chinese):
     rehearsal = SettingTrials(CRFTagger(max_iterations=3, threads=1), chinese[:60])
-    judged = [sentence for own in rehearsal.judges.values() for sentence in own]
+    judged = [sentence for own in rehearsal.test_sets.values() for sentence in own]
     assert sum(map(len, judged)) == sum(map(len, chinese[:60]))
     assert 0 < rehearsal.judge(Setting(0.25, 0.0, 1)).accuracy < 1

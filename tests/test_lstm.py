@@ -15,11 +15,11 @@ from tagger.chain.scores import path_scores
 from tagger.errors import ModelError
 from tagger.models.explain import explain
 from tagger.neural import BiLSTMTagger
-from tagger.neural.characters import LONGEST, CharacterSet
+from tagger.neural.characters import MAX_WORD_LENGTH, CharacterSet
 from tagger.neural.lookup import InputLookup
 from tagger.neural.lstm import LSTMDirection
 from tagger.neural.numpy_network import NumpyNetwork, Sizes
-from tagger.neural.occlusion import FAR, occluded
+from tagger.neural.occlusion import MAX_DISTANCE, occlusion_terms
 from tagger.neural.word_vectors import WordVectors, read_vectors
 from tagger.words.lexicon import Lexicon
 
@@ -61,7 +61,7 @@ def test_the_packed_lstm_equals_the_textbook(backwards):
 
 def test_letters_of_one_word_only_are_unknown():
     alphabet = CharacterSet.of(["ab", "ba", "cc", "é𝔸"])
-    numbers, lengths = alphabet.numbers(["abc", "", "𝔸b"])
+    numbers, lengths = alphabet.encode(["abc", "", "𝔸b"])
     unknown = len(alphabet) - 1
     assert lengths.tolist() == [3, 0, 2] and len(alphabet) == 3
     assert numbers.tolist() == [0, 1, unknown, unknown, 1]
@@ -69,9 +69,9 @@ def test_letters_of_one_word_only_are_unknown():
 
 def test_of_very_long_words_the_ends_are_read():
     alphabet = CharacterSet.of(["ab", "abc", "cb"])
-    numbers, lengths = alphabet.numbers(["a" * 100 + "b" * 100, "a" * LONGEST])
-    assert lengths.tolist() == [LONGEST, LONGEST]
-    assert numbers[:LONGEST].tolist() == [0] * (LONGEST // 2) + [1] * (LONGEST // 2)
+    numbers, lengths = alphabet.encode(["a" * 100 + "b" * 100, "a" * MAX_WORD_LENGTH])
+    assert lengths.tolist() == [MAX_WORD_LENGTH, MAX_WORD_LENGTH]
+    assert numbers[:MAX_WORD_LENGTH].tolist() == [0] * (MAX_WORD_LENGTH // 2) + [1] * (MAX_WORD_LENGTH // 2)
 
 
 def random_network(layers=1, vectors=None, seed=2):
@@ -201,12 +201,12 @@ def test_the_parts_of_an_explanation_add_up():
 
 def test_a_hidden_word_is_what_the_part_is_about():
     network, words = random_network(), ["The", "dog", "barks"]
-    parts, whole = occluded(network, words), network([words])
+    parts, whole = occlusion_terms(network, words), network([words])
     without = network([["The", "", "barks"]])
     np.testing.assert_allclose(parts[2]["word[-1]=dog"], whole[2] - without[2], atol=1e-5)
     words = ["the"] * 70 + ["dog"] * 5
-    long = occluded(network, words)
-    assert len(long[15]) == 2 * FAR + 2 and "word[-10]=the" in long[15] and "word[-11]=the" not in long[15]
+    long = occlusion_terms(network, words)
+    assert len(long[15]) == 2 * MAX_DISTANCE + 2 and "word[-10]=the" in long[15] and "word[-11]=the" not in long[15]
     without = network([[*words[:72], "", *words[73:]]])
     np.testing.assert_allclose(long[71]["word[+1]=dog"], (network([words]) - without)[71], atol=1e-5)
 

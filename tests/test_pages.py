@@ -14,10 +14,10 @@ from browser import luminance, opened
 from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model
 from tagger.experiments.crossval import CurvePoint
 from tagger.models.base import TransitionTable
-from tagger.reports.curve import curve_page, last_gain
+from tagger.reports.curve import curve_page, last_gain, learning_curve
 from tagger.reports.html import page_template
-from tagger.reports.model import SHOWN, cells, heat_map, model_page
-from tagger.reports.svg import BOTTOM, LEFT, RIGHT, TOP, WHOLE, Scale, learning_curve
+from tagger.reports.model import TAGS_SHOWN, cells, heat_map, model_page
+from tagger.reports.svg import BOTTOM, LEFT, RIGHT, TOP, WHOLE, Scale
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"
@@ -91,9 +91,9 @@ def test_the_colours_of_the_heat_map_by_hand():
 def test_the_heat_map_shows_the_numbers_of_the_model(make):
     model = make().fit(read_corpus(TEST))
     heat = heat_map(model)
-    assert len(heat.tags) == SHOWN and heat.left_out == len(model.classes_) - SHOWN
+    assert len(heat.tags) == TAGS_SHOWN and heat.left_out == len(model.classes_) - TAGS_SHOWN
     assert heat.tags[0] == max(model.classes_, key=lambda tag: model.tag_counts()[model.classes_.index(tag)])
-    assert len(heat.rows) == len(heat.rows[0]) == SHOWN + 1
+    assert len(heat.rows) == len(heat.rows[0]) == TAGS_SHOWN + 1
     values = model.transition_table().values
     dt, nn = (model.classes_.index(tag) for tag in ("DT", "NN"))
     there = {(a, b): heat.rows[i][j].text for i, a in enumerate(heat.tags) for j, b in enumerate(heat.tags)}

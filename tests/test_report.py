@@ -16,7 +16,7 @@ from tagger import CRFTagger, HMMTagger, Sentence, evaluate, read_corpus, save_m
 from tagger.evaluation import breakdown
 from tagger.evaluation.error_sample import error_examples, fair_shares
 from tagger.models.explain import explain
-from tagger.reports.evaluation import LISTED, EvaluationRun, evaluation_page, shades
+from tagger.reports.evaluation import ERRORS_LISTED, EvaluationRun, evaluation_page, shades
 from tagger.reports.html import page_template
 from tagger.reports.svg import accuracy_bars, compact
 
@@ -216,7 +216,7 @@ def test_a_hundred_thousand_errors_make_a_small_page():
     assert errors > 100_000
     page = page_of(gold, guesses, model)
     assert len(page.encode()) < 5_000_000
-    assert Parsed(page).seen["mark"] == LISTED and f"1,000 of {errors:,} errors are listed" in page
+    assert Parsed(page).seen["mark"] == ERRORS_LISTED and f"1,000 of {errors:,} errors are listed" in page
 
 
 def test_without_errors_there_is_a_page_all_the_same():

@@ -13,7 +13,7 @@ import pytest
 
 from tagger import CRFTagger, load_model, read_corpus, write_corpus
 from tagger.experiments.crossval import fold_numbers
-from tagger.experiments.search import LEAST_L1, LEAST_L2, Search, Setting, Trial, neighbour
+from tagger.experiments.search import MIN_L1, MIN_L2, Search, Setting, Trial, neighbour
 from tagger.experiments.trials import FOLDS, SettingTrials
 
 DATA = Path(__file__).parent.parent / "data"
@@ -37,7 +37,7 @@ def search(worth):
 
 def hill(setting):
     """Highest at l2 = 2, l1 = 1/8, min_count = 3; the heights of l2 and l1 hang together."""
-    x, y = np.log2(setting.l2), np.log2(max(setting.l1, LEAST_L1 / 2))
+    x, y = np.log2(setting.l2), np.log2(max(setting.l1, MIN_L1 / 2))
     return -((x - 1) ** 2) - (y + 3) ** 2 - 0.3 * (x - 1) * (y + 3) - (setting.min_count - 3) ** 2
 
 
@@ -65,11 +65,11 @@ def test_steps_have_an_end_below_and_none_above():
     down = [START]
     while found := neighbour(down[-1], "l2", up=False):
         down.append(found)
-    assert [setting.l2 for setting in down] == [0.25, 0.125, 0.0625, 0.03125, LEAST_L2]
-    assert neighbour(replace(START, l2=0.0), "l2", up=True).l2 == LEAST_L2
+    assert [setting.l2 for setting in down] == [0.25, 0.125, 0.0625, 0.03125, MIN_L2]
+    assert neighbour(replace(START, l2=0.0), "l2", up=True).l2 == MIN_L2
     assert neighbour(replace(START, l2=0.0), "l2", up=False) is None
-    assert neighbour(START, "l1", up=True).l1 == LEAST_L1 and neighbour(START, "l1", up=False) is None
-    assert neighbour(replace(START, l1=LEAST_L1), "l1", up=False).l1 == 0
+    assert neighbour(START, "l1", up=True).l1 == MIN_L1 and neighbour(START, "l1", up=False) is None
+    assert neighbour(replace(START, l1=MIN_L1), "l1", up=False).l1 == 0
     assert neighbour(START, "min_count", up=False) is None and neighbour(START, "min_count", up=True).min_count == 2
 
 
@@ -98,7 +98,7 @@ def test_a_trial_of_a_fold_is_a_training_without_its_sentences(corpus, setting):
     kept = rehearsal.kept(rehearsal.counts[2], setting.min_count)
     assert kept.sum() == alone.summary_["parameters"] and not found.x[~kept].any()
     rehearsal.model.set_weights(*rehearsal.layout.split(found.x))
-    held = rehearsal.judges[2]
+    held = rehearsal.test_sets[2]
     same = [a == b for a, b in zip(rehearsal.model.predict(held), alone.predict(held), strict=True)]
     assert np.mean(same) > 0.9
 
@@ -135,8 +135,8 @@ def test_no_fold_begins_with_the_weights_of_another(corpus, monkeypatch):
     for fold in range(FOLDS):
         rehearsal.train(Setting(0.5, 0.0, 1), fold)
     for fold, weights in enumerate(begun):
-        assert np.array_equal(weights, rehearsal.found[fold].x)
-        assert not any(np.array_equal(weights, rehearsal.found[other].x) for other in range(FOLDS) if other != fold)
+        assert np.array_equal(weights, rehearsal.results[fold].x)
+        assert not any(np.array_equal(weights, rehearsal.results[other].x) for other in range(FOLDS) if other != fold)
 
 
 def test_a_model_to_go_on_from_keeps_its_features(corpus):

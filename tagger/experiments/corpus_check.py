@@ -1,8 +1,8 @@
-"""What an annotator wants to know of a corpus: what is in it, what is in it twice, and which tags look like slips.
+"""Corpus statistics, duplicate sentences, and tags that are probably annotation errors.
 
-A tag looks like a slip if it occurs nowhere else, if the word is frequent and nearly always has another one, or if a
-model that has not seen the sentence is sure of another one. These are hints for a second look, not verdicts: rare
-readings are real, too.
+A tag is suspicious if it occurs only once, if the word is frequent and almost always has another tag (compare Dickinson
+& Meurers 2003), or if a model trained on the rest of the corpus is confident of another tag. These are hints for a
+second look: rare readings exist.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from tagger.corpus.tsv import header
 from tagger.experiments.crossval import Fold
 from tagger.sentence import Sentence
 
-FREQUENT = 20  # times a word must occur
-RARE = 0.02  # of them at most have the tag that looks like a slip
-SURE = 0.99  # a model that is at least so sure is worth a second look
+MIN_WORD_COUNT = 20  # of frequent words
+MAX_TAG_SHARE = 0.02  # of a word's occurrences, for a tag that counts as rare
+MIN_CONFIDENCE = 0.99  # of a model that disagrees
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a word has a tag."""
+    """A tagged token and its position in the corpus."""
 
     sentence: int  # from 0
     token: int  # from 0
@@ -32,7 +32,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Doubt(Place):
-    """A tag that looks like a slip, and what is expected there."""
+    """A suspicious tag, the tag expected instead, and the evidence."""
 
     expected: str
     why: str
@@ -40,23 +40,25 @@ class Doubt(Place):
 
 @dataclass(frozen=True)
 class CorpusSurvey:
+    """Statistics of a corpus."""
+
     tokens: int
     sentences: int
     words: int
     ambiguous: int  # words with two or more tags
     tags: list[tuple[str, int]]  # most frequent first
-    repeated: int  # sentences whose words were there before
+    repeated: int  # sentences whose words occur in an earlier sentence
     disagreeing: list[list[int]]  # groups of sentences with the same words and different tags
-    header: str | None  # what looks like the names of columns, and is read as a word and its tag
+    header: str | None  # a first line that looks like column names but is read as a word and its tag
 
     @property
     def in_disagreement(self) -> int:
-        """Sentences."""
+        """Count the sentences whose words occur elsewhere with other tags."""
         return sum(map(len, self.disagreeing))
 
 
 def survey(sentences: Sequence[Sentence]) -> CorpusSurvey:
-    """What can be counted."""
+    """Count tokens, sentences, words, tags and duplicates."""
     tags: Counter[str] = Counter()
     by_word: dict[str, set[str]] = defaultdict(set)
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -69,61 +71,62 @@ def survey(sentences: Sequence[Sentence]) -> CorpusSurvey:
         tokens=sum(map(len, sentences)),
         sentences=len(sentences),
         words=len(by_word),
-        ambiguous=sum(len(own) > 1 for own in by_word.values()),
+        ambiguous=sum(len(word_tags) > 1 for word_tags in by_word.values()),
         tags=sorted(tags.items(), key=lambda item: (-item[1], item[0])),
         repeated=len(sentences) - len(groups),
-        disagreeing=[own for own in groups.values() if len({tuple(sentences[i].tags or ()) for i in own}) > 1],
+        disagreeing=[group for group in groups.values() if len({tuple(sentences[i].tags or ()) for i in group}) > 1],
         header=header(sentences),
     )
 
 
 def only_once(sentences: Sequence[Sentence]) -> list[Place]:
-    """Where the tags stand that occur once."""
-    often = Counter(tag for sentence in sentences for tag in sentence.tags or ())
+    """List the tokens whose tag occurs nowhere else."""
+    counts = Counter(tag for sentence in sentences for tag in sentence.tags or ())
     return [
         Place(i, t, word, tag)
         for i, sentence in enumerate(sentences)
         for t, (word, tag) in enumerate(zip(sentence.words, sentence.tags or (), strict=True))
-        if often[tag] == 1
+        if counts[tag] == 1
     ]
 
 
 def unusual(sentences: Sequence[Sentence]) -> list[Doubt]:
-    """Rare tags of frequent words."""
+    """List the rare tags of frequent words."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for sentence in sentences:
         for word, tag in zip(sentence.words, sentence.tags or (), strict=True):
             counts[word][tag] += 1
-    out = []
+    doubts = []
     for i, sentence in enumerate(sentences):
         for t, (word, tag) in enumerate(zip(sentence.words, sentence.tags or (), strict=True)):
-            own = counts[word]
-            usual, often = own.most_common(1)[0]
-            if own.total() >= FREQUENT and own[tag] <= RARE * own.total() and tag != usual:
-                why = f"{own[tag]} of {own.total():,} times; {often:,} times it is {usual}"
-                out.append(Doubt(i, t, word, tag, usual, why))
-    return out
+            tags, total = counts[word], counts[word].total()
+            usual, usual_count = tags.most_common(1)[0]
+            if total >= MIN_WORD_COUNT and tags[tag] <= MAX_TAG_SHARE * total and tag != usual:
+                why = f"{tags[tag]} of {total:,} times; {usual_count:,} times it is {usual}"
+                doubts.append(Doubt(i, t, word, tag, usual, why))
+    return doubts
 
 
-def contradicted(sentences: Sequence[Sentence], folds: Iterable[Fold], at_least: float = SURE) -> list[Doubt]:
-    """Tags of which a model that has not seen them is sure that they should be others."""
-    out = []
+def contradicted(sentences: Sequence[Sentence], folds: Iterable[Fold], at_least: float = MIN_CONFIDENCE) -> list[Doubt]:
+    """List the tags that a model trained on the other folds disagrees with, at this confidence or above."""
+    doubts = []
     for fold in folds:
-        for i, sure in zip(fold.members, fold.sure, strict=True):
-            sentence = sentences[i]
-            for t, (word, tag, (guess, p)) in enumerate(zip(sentence.words, sentence.tags or (), sure, strict=True)):
+        for i, guesses in zip(fold.members, fold.sure, strict=True):
+            tokens = zip(sentences[i].words, sentences[i].tags or (), guesses, strict=True)
+            for t, (word, tag, (guess, p)) in enumerate(tokens):
                 if guess != tag and p >= at_least:
-                    out.append(Doubt(i, t, word, tag, guess, f"a model that has not seen it says {guess}: {p:.3f}"))
-    return sorted(out, key=lambda doubt: (doubt.sentence, doubt.token))
+                    why = f"a model trained on the rest predicts {guess}: {p:.3f}"
+                    doubts.append(Doubt(i, t, word, tag, guess, why))
+    return sorted(doubts, key=lambda doubt: (doubt.sentence, doubt.token))
 
 
 def disputed(sentences: Sequence[Sentence], group: Sequence[int]) -> list[int]:
-    """The tokens whose tags differ in sentences with the same words."""
+    """List the tokens whose tags differ between sentences with the same words."""
     columns = zip(*(sentences[i].tags or () for i in group), strict=True)
     return [t for t, tags in enumerate(columns) if len(set(tags)) > 1]
 
 
 def common(sentences: Sequence[Sentence], others: Sequence[Sentence]) -> int:
-    """How many of the sentences have the words of one of the others."""
-    theirs = {tuple(sentence.words) for sentence in others}
-    return sum(tuple(sentence.words) in theirs for sentence in sentences)
+    """Count the sentences whose words are those of a sentence in `others`."""
+    known = {tuple(sentence.words) for sentence in others}
+    return sum(tuple(sentence.words) in known for sentence in sentences)

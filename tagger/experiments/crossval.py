@@ -1,8 +1,8 @@
-"""Many trainings on parts of a corpus: on all folds but one in turn, or on more and more of it.
+"""Cross-validation and learning curves.
 
-Cross-validation judges every sentence by a model that has not seen it. Sentences with the same words are in the same
-fold, whatever their tags, so that nothing is tested on what was learned by heart. Folds are dealt out by a hash of the
-words: the order of the corpus does not matter.
+Cross-validation tests every sentence with a model that has not seen it. Sentences with the same words are in the same
+fold, whatever their tags, so that no test sentence occurs in training. A hash of the words assigns the folds: the order
+of the corpus does not matter.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tagger.tagging.workers import in_order
 
 @dataclass(frozen=True)
 class TaggerFactory:
-    """Makes a tagger of a kind with settings; it travels to other processes."""
+    """A picklable function that makes untrained taggers of one class with given settings."""
 
     kind: type[Tagger]
     settings: dict[str, Any]
@@ -36,28 +36,30 @@ class TaggerFactory:
 
 @dataclass(frozen=True)
 class Fold:
-    """What a model said of the sentences it had not seen."""
+    """The predictions of a model for the sentences left out of its training."""
 
-    members: list[int]  # their places in the corpus
+    members: list[int]  # indices of the sentences in the corpus
     tags: list[list[str]]
-    sure: list[list[tuple[str, float]]]  # the most probable tag of each token, and how probable it is
+    sure: list[list[tuple[str, float]]]  # the most probable tag of each token and its probability
     accuracy: float
     trained_on: int  # tokens
 
 
 def fold_numbers(sentences: Sequence[Sentence], folds: int, seed: int) -> list[int]:
-    """The fold of each sentence: groups of equal ones, by turns, in the order of their hashes."""
+    """Assign a fold to each sentence: distinct sentences in the order of their hashes, in turn."""
     groups = sorted({tuple(sentence.words) for sentence in sentences}, key=lambda words: number(words, seed))
     if len(groups) < folds:
-        raise TrainingError(f"{folds} folds need as many different sentences, got {len(groups)}")
-    place = {words: i % folds for i, words in enumerate(groups)}
-    return [place[tuple(sentence.words)] for sentence in sentences]
+        raise TrainingError(
+            f"{folds} folds: expected at least as many different sentences, got {len(groups)}. Use fewer folds."
+        )
+    fold_of = {words: i % folds for i, words in enumerate(groups)}
+    return [fold_of[tuple(sentence.words)] for sentence in sentences]
 
 
 def cross_validate(
     make: TaggerFactory, sentences: Iterable[Any], folds: int, seed: int = 0, jobs: int = 1
 ) -> Iterator[Fold]:
-    """The folds, one after the other."""
+    """Train on all folds but one, in turn, and yield each `Fold` as it completes; `jobs` processes share the work."""
     sentences = tagged(sentences, None, ("sentences", "tags"))
     numbers = fold_numbers(sentences, folds, seed)
     blocks = ((([i for i, n in enumerate(numbers) if n == fold]), False) for fold in range(folds))
@@ -66,7 +68,7 @@ def cross_validate(
 
 @dataclass(frozen=True)
 class FoldTrainer:
-    """Starts what trains on all sentences but some, and judges by those."""
+    """The work of one process: train on all sentences but some, and test on those."""
 
     make: TaggerFactory
     sentences: list[Sentence]
@@ -75,20 +77,21 @@ class FoldTrainer:
         return self.judge
 
     def judge(self, members: list[int]) -> Fold:
-        held = set(members)
-        own = [self.sentences[i] for i in members]
-        others = [sentence for i, sentence in enumerate(self.sentences) if i not in held]
-        model = self.make().fit(others)
-        tags = model.predict(own)
-        sure = [most_probable(model.classes_, P) for P in model.predict_marginals(own)]
-        return Fold(members, tags, sure, accuracy(own, tags) or 0.0, sum(map(len, others)))
+        """Train without these sentences and predict their tags."""
+        left_out = set(members)
+        test = [self.sentences[i] for i in members]
+        train = [sentence for i, sentence in enumerate(self.sentences) if i not in left_out]
+        model = self.make().fit(train)
+        tags = model.predict(test)
+        sure = [most_probable(model.classes_, P) for P in model.predict_marginals(test)]
+        return Fold(members, tags, sure, accuracy(test, tags) or 0.0, sum(map(len, train)))
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Of a learning curve."""
+    """A point of a learning curve."""
 
-    tokens: int  # trained on
+    tokens: int  # of the training sentences
     accuracy: float  # on the dev set
     interval: Interval | None
 
@@ -96,7 +99,7 @@ class CurvePoint:
 def learning_curve(
     make: TaggerFactory, sentences: Iterable[Any], dev: Iterable[Any], points: int, jobs: int = 1
 ) -> Iterator[CurvePoint]:
-    """For a part of the sentences, twice as many, …, all of them."""
+    """Train on growing parts of the sentences, each twice the one before, the last the whole corpus."""
     sentences, dev = (tagged(X, None, (name, "tags")) for X, name in ((sentences, "sentences"), (dev, "dev")))
     order = sorted(range(len(sentences)), key=lambda i: number((str(i), *sentences[i].words), 0))
     sizes = [max(1, len(order) >> power) for power in range(points)][::-1]
@@ -106,7 +109,7 @@ def learning_curve(
 
 @dataclass(frozen=True)
 class CurveTrainer:
-    """Starts what trains on some sentences, and judges by the dev set."""
+    """The work of one process: train on some sentences and test on the dev set."""
 
     make: TaggerFactory
     dev: list[Sentence]
@@ -115,12 +118,13 @@ class CurveTrainer:
         return self.judge
 
     def judge(self, sentences: list[Sentence]) -> CurvePoint:
+        """Train on these sentences and measure the accuracy."""
         guesses = self.make().fit(sentences).predict(self.dev)
         rate = accuracy(self.dev, guesses) or 0.0
         return CurvePoint(sum(map(len, sentences)), rate, interval(*by_sentence(self.dev, guesses)))
 
 
 def most_probable(classes: Sequence[str], P: np.ndarray) -> list[tuple[str, float]]:
-    """Of each row of P (T, K)."""
+    """Return the most probable tag of each token and its probability, from P (T, K)."""
     best = P.argmax(axis=1)
     return [(classes[k], min(1.0, float(row[k]))) for k, row in zip(best.tolist(), P, strict=True)]

@@ -1,11 +1,11 @@
-"""Which settings suit a corpus: a walk from setting to setting, always on from the best so far.
+"""Coordinate search over l2, l1 and min_count of a CRF.
 
-One setting is changed at a time: l2, then l1, then min_count, up and down step by step, as long as one of the last
-`PATIENCE` steps has brought something better. When a whole round brings nothing, the walk ends. A step doubles or
-halves a penalty: accuracy changes slowly with it, and smaller steps would measure chance. Nothing is tried twice.
+One setting changes at a time, up and then down, step by step, as long as one of the last `PATIENCE` steps improves on
+the best so far; every walk starts from the best. The search ends after a round without improvement. A step doubles or
+halves a penalty: accuracy changes slowly with it, and smaller steps would measure noise. Nothing is tried twice.
 
-What a setting is worth, a judge says, who knows the corpus; here are only numbers. The best of many tries is partly the
-luckiest, so its accuracy is a little flattered: on new text, expect less.
+The search sees only numbers; a function, `SettingTrials.judge`, trains and tests. The best of many trials is partly the
+luckiest, so its accuracy is biased upwards: expect less on new text.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-PATIENCE = 2  # steps without a gain before a walk turns back
-LEAST_L2 = 1 / 64  # without it, weights would grow for ever
-LEAST_L1 = 1 / 32  # the step below is zero
+PATIENCE = 2  # steps without a gain before a walk ends
+MIN_L2 = 1 / 64  # without a penalty weights may grow without bound
+MIN_L1 = 1 / 32  # the step below is zero
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Of `CRFTagger`."""
+    """The settings of a `CRFTagger` that are searched."""
 
     l2: float
     l1: float
@@ -29,15 +29,15 @@ class Setting:
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of a setting."""
+    """The result of training with a setting."""
 
     setting: Setting
     accuracy: float
-    weights: int  # that are not zero
+    weights: int  # other than zero
 
 
 class Search:
-    """Settings tried so far, in their order."""
+    """A search and its trials, in the order in which they were made."""
 
     def __init__(self, judge: Callable[[Setting], Trial]) -> None:
         self.judge = judge
@@ -45,11 +45,12 @@ class Search:
 
     @property
     def best(self) -> Trial:
-        """Of equally good ones the first."""
+        """Return the trial with the highest accuracy, the first of equal ones."""
         return max(self.trials.values(), key=lambda trial: trial.accuracy)
 
     def run(self, start: Setting) -> Trial:
-        best = self.look(start)
+        """Search from a setting until a round over all three brings no improvement; return the best trial."""
+        best = self.trial(start)
         while True:
             for name in ("l2", "l1", "min_count"):
                 for up in (True, False):
@@ -59,27 +60,28 @@ class Search:
             best = self.best
 
     def walk(self, name: str, up: bool) -> None:
-        """From the best setting in one direction."""
+        """Change one setting in one direction, starting from the best."""
         here = neighbour(self.best.setting, name, up)
         misses = 0
         while here and misses < PATIENCE:
             before = self.best
-            misses = 0 if self.look(here).accuracy > before.accuracy else misses + 1
+            misses = 0 if self.trial(here).accuracy > before.accuracy else misses + 1
             here = neighbour(here, name, up)
 
-    def look(self, setting: Setting) -> Trial:
+    def trial(self, setting: Setting) -> Trial:
+        """Return the trial of a setting; train only if there is none yet."""
         if setting not in self.trials:
             self.trials[setting] = self.judge(setting)
         return self.trials[setting]
 
 
 def neighbour(setting: Setting, name: str, up: bool) -> Setting | None:
-    """The same with one number a step higher or lower; None where there is none."""
+    """Return the setting with one number a step higher or lower, or None at the end of its range."""
     if name == "l2":
-        l2 = max(LEAST_L2, 2 * setting.l2) if up else setting.l2 / 2
-        return replace(setting, l2=l2) if l2 >= LEAST_L2 else None
+        l2 = max(MIN_L2, 2 * setting.l2) if up else setting.l2 / 2
+        return replace(setting, l2=l2) if l2 >= MIN_L2 else None
     if name == "l1":
-        l1 = max(LEAST_L1, 2 * setting.l1) if up else setting.l1 / 2 if setting.l1 >= 2 * LEAST_L1 else 0.0
+        l1 = max(MIN_L1, 2 * setting.l1) if up else setting.l1 / 2 if setting.l1 >= 2 * MIN_L1 else 0.0
         return replace(setting, l1=l1) if l1 != setting.l1 else None
     count = setting.min_count + 1 if up else setting.min_count - 1
     return replace(setting, min_count=count) if count else None

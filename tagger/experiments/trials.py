@@ -1,12 +1,11 @@
-"""Trainings that try out settings: a corpus encoded once, and weights that begin where the best so far ended.
+"""Trainings that test settings, on a corpus encoded once, each starting from the weights of the best trial so far.
 
-Settings are judged by a dev set or, without one, by cross-validation: each fold in turn is left out of the sum over the
-sentences, and its own sentences are judged. One encoding serves all folds and all settings. A parameter that a training
-on the other sentences would not have, because its feature is too rare there or never comes with that tag, is held at
-zero, which is the same as not having it.
+Settings are tested on a dev set or, without one, by cross-validation: each fold in turn is left out of the likelihood,
+and its sentences are the test set. One encoding serves all folds and all settings. A parameter that a training on the
+other folds would not have, because its feature is too rare there or never occurs with that tag, is fixed at zero, which
+is equivalent to not having it.
 
-Every fold has its own weights to begin with. To begin with those of another would be to begin with what was learned
-from the very sentences that are going to judge.
+Every fold keeps its own starting weights: those of another fold have been trained on the sentences that now test.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ FOLDS = 5
 
 
 class SettingTrials:
-    """Settings are those of `model`, except for the ones that are tried; `model` itself stays as it is."""
+    """Trials of settings for a model; all other settings are those of `model`, which is not changed."""
 
     def __init__(
         self,
@@ -45,7 +44,7 @@ class SettingTrials:
         classes: WordClasses | None = None,
         watch: Callable[[], None] = lambda: None,
     ) -> None:
-        """`watch` is called after every iteration; what it raises ends the trial."""
+        """Encode the corpus; `watch` is called after every iteration, and an exception from it ends the trial."""
         from tagger.crf.objective import PenalizedLikelihood
 
         self.model = CRFTagger(**model.get_params() | {"min_count": 1})
@@ -54,51 +53,51 @@ class SettingTrials:
         self.sentences = training_sentences(sentences, None, form_of(init))
         self.watch = watch
         corpus, self.layout = self.model.encode(self.sentences, init, classes)
-        self.judges: dict[int | None, list[Sentence]]  # by the fold that is left out for them
+        self.test_sets: dict[int | None, list[Sentence]]  # by the fold left out of training, None for a dev set
         if dev is not None:
             check_dev(self.model.classes_, list(dev))
-            self.judges, folds = {None: list(dev)}, None
+            self.test_sets, folds = {None: list(dev)}, None
         else:
             numbers = np.array(fold_numbers(self.sentences, FOLDS, seed=0))
             folds = [np.flatnonzero(numbers == fold) for fold in range(FOLDS)]
-            self.judges = {fold: [self.sentences[i] for i in own.tolist()] for fold, own in enumerate(folds)}
+            self.test_sets = {fold: [self.sentences[i] for i in ids.tolist()] for fold, ids in enumerate(folds)}
         self.likelihood = PenalizedLikelihood(
             corpus, self.layout, model.l2, model.threads or available_cores(), folds=folds
         )
-        self.counts = {fold: self.observed(fold) for fold in self.judges}
+        self.counts = {fold: self.observed(fold) for fold in self.test_sets}
         self.best: Trial | None = None
-        self.found: dict[int | None, Result] = {}  # of the best trial
+        self.results: dict[int | None, Result] = {}  # of the best trial, by fold
 
     def observed(self, fold: int | None) -> np.ndarray:
-        """(P,) how often each parameter is seen in training."""
+        """Count the occurrences (P,) of each parameter in the training data."""
         if fold is None:
             return self.layout.counts
         self.likelihood.leave_out(fold)
         return self.likelihood.observed()
 
     def judge(self, setting: Setting) -> Trial:
-        """How good a setting is."""
+        """Train with a setting, once for each test set, and measure the accuracy on all of them together."""
         gold: list[Sentence] = []
         guesses: list[list[str]] = []
-        found = {}
-        for fold, own in self.judges.items():
-            found[fold] = self.train(setting, fold)
-            self.model.set_weights(*self.layout.split(found[fold].x))
-            gold += own
-            guesses += self.model.predict(own)
-        weights = sum(int(np.count_nonzero(result.x)) for result in found.values()) // len(found)
+        results = {}
+        for fold, sentences in self.test_sets.items():
+            results[fold] = self.train(setting, fold)
+            self.model.set_weights(*self.layout.split(results[fold].x))
+            gold += sentences
+            guesses += self.model.predict(sentences)
+        weights = sum(int(np.count_nonzero(result.x)) for result in results.values()) // len(results)
         trial = Trial(setting, accuracy(gold, guesses) or 0.0, weights)
         if self.best is None or trial.accuracy > self.best.accuracy:
-            self.best, self.found = trial, found
+            self.best, self.results = trial, results
         return trial
 
     def train(self, setting: Setting, fold: int | None) -> Result:
-        """To the minimum, without that fold, from the weights of the best trial so far."""
+        """Minimize the loss without a fold, starting from the weights of the best trial so far."""
         from threadpoolctl import threadpool_limits
 
         from tagger.crf.lbfgs import minimize
 
-        begin = self.found[fold].x if self.found else self.layout.centre
+        begin = self.results[fold].x if self.results else self.layout.centre
         keep = self.kept(self.counts[fold], setting.min_count)
         begin = np.where(keep, begin, 0.0)
         self.likelihood.l2 = setting.l2
@@ -122,28 +121,29 @@ class SettingTrials:
             )
 
     def kept(self, counts: np.ndarray, min_count: int) -> np.ndarray:
-        """(P,) whether a training with these counts has the parameter; what a model brings stays."""
+        """Find the parameters (P,) that a training with these counts has; those of the initial model always stay."""
         features, K = self.model.features_, len(self.model.classes_)
-        own = features.rows
-        at_least = [1 if template.offset is not None else self.model.min_pair_count for template in features.templates]
-        needed = np.maximum(min_count, np.repeat(at_least, np.diff(features.bases)))  # (F,)
-        first = counts[: len(own.tags)]
-        seen = np.bincount(own.owners, weights=np.where(own.tags < K, first, 0), minlength=len(own))  # (F,)
+        rows = features.rows
+        minimum = [1 if template.offset is not None else self.model.min_pair_count for template in features.templates]
+        needed = np.maximum(min_count, np.repeat(minimum, np.diff(features.bases)))  # (F,)
+        # The first parameters are (feature, tag) pairs: a feature's count is the sum over its tags below K.
+        pair_counts = counts[: len(rows.tags)]
+        seen = np.bincount(rows.owners, weights=np.where(rows.tags < K, pair_counts, 0), minlength=len(rows))  # (F,)
         keep = counts > 0
-        keep[: len(own.tags)] &= (seen >= needed)[own.owners]
+        keep[: len(rows.tags)] &= (seen >= needed)[rows.owners]
         keep[-2 * K :] = True  # start and end
         return keep | (self.layout.centre != 0)
 
     def close(self) -> None:
-        """No more trials: what takes room is given back, the best model stays."""
+        """Free the memory of the corpus after the last trial; the best model stays."""
         del self.likelihood, self.counts
 
     def best_model(self, reason: str) -> CRFTagger | None:
-        """That of the best trial, if it was trained on all sentences; `reason` tells why there is no other."""
-        if self.best is None or None not in self.found:
+        """Return the model of the best trial if it was trained on all sentences; `reason` is why the search ended."""
+        if self.best is None or None not in self.results:
             return None
-        found = replace(self.found[None], reason=reason)
+        result = replace(self.results[None], reason=reason)
         self.model.set_params(**asdict(self.best.setting))
-        self.model.conclude(self.sentences, self.layout.split(found.x), found)
+        self.model.conclude(self.sentences, self.layout.split(result.x), result)
         self.model.summary_["dev_accuracy"] = self.best.accuracy
         return self.model

@@ -1,7 +1,15 @@
-"""Neural emissions under the same chain: learned with PyTorch, run with NumPy alone.
+"""A BiLSTM-CRF: neural emissions under the same linear chain, trained with PyTorch, run with NumPy alone.
 
-`tagger.neural.CRF` is a layer for anybody's network. PyTorch is imported when something is to be learned, or when the
-layer is asked for; a stored model never needs it.
+Read in this order:
+
+- `tagger`: `BiLSTMTagger`, which trains, scores and stores like the HMM and the CRF;
+- `lookup`, `characters`, `word_vectors`: from words to embedding indices, character sequences and pretrained vectors;
+- `numpy_network`, `lstm`: the forward pass over packed sentences, for tagging;
+- `torch_network`, `crf_layer`, `trainer`: the same network in PyTorch, its loss and its training loop;
+- `occlusion`, `summary`: explanations of a decision and of a model.
+
+The idea: only training needs PyTorch. It is imported when `fit` is called or `tagger.neural.CRF`, a CRF layer for any
+PyTorch network, is accessed; a stored model is plain arrays.
 """
 
 from __future__ import annotations
@@ -11,11 +19,11 @@ from typing import Any
 
 from tagger.errors import TaggerError
 
-HOMES = {"CRF": "crf_layer", "BiLSTMTagger": "tagger"}
+MODULES = {"CRF": "crf_layer", "BiLSTMTagger": "tagger"}  # of the public names
 
 
 def need_torch() -> None:
-    """Before any work is done: whether there is what learns."""
+    """Raise a `TaggerError` if PyTorch cannot be imported; called before any other work."""
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:
@@ -26,8 +34,9 @@ def need_torch() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in HOMES:
+    """Import `CRF` and `BiLSTMTagger` on first access."""
+    if name not in MODULES:
         raise AttributeError(f"module 'tagger.neural' has no attribute {name!r}")
     if name == "CRF":
         need_torch()
-    return getattr(import_module(f"tagger.neural.{HOMES[name]}"), name)
+    return getattr(import_module(f"tagger.neural.{MODULES[name]}"), name)

@@ -1,14 +1,14 @@
-"""`CRF`: a linear chain as a layer of PyTorch, for anybody's network.
+"""`CRF`: a linear-chain conditional random field as a PyTorch layer, for any network.
 
 Emissions are padded batches (B, T, K) with `lengths` (B,) or a `mask` (B, T) that is true for the first tokens of each
-sentence; without either, all T count. What stands behind the end of a sentence is never looked at. The recursions run
-in log space, one pass over time for all sentences and tags at once, in float32 at least: 16 bits are too few for sums.
+sentence; without either, all T tokens count. Padding never influences a result. The recursions run in log space, one
+pass over time for all sentences and tags at once, in float32 or wider, because 16 bits are too few for sums:
 
     alpha[t, j] = log Σ_i exp (alpha[t-1, i] + transitions[i, j]) + emissions[t, j]
 
-A sentence without tokens has the one empty path: score 0, log Z 0, log-likelihood 0. -inf forbids, with gradients that
-stay finite. The gradient of `log_likelihood` is left to autograd; that it equals what our forward–backward says is a
-matter of tests. Decoding leaves PyTorch for `tagger.chain`: there is one Viterbi in this house.
+A sentence without tokens has one path, the empty one: score 0, log Z 0, log-likelihood 0. A score of -inf forbids a tag
+or a transition; gradients stay finite. Gradients come from autograd; the tests compare them with the forward–backward
+of `tagger.chain`. Decoding calls `tagger.chain` on NumPy arrays, so that there is one Viterbi in this package.
 """
 
 from __future__ import annotations
@@ -21,84 +21,181 @@ from tagger import chain
 
 
 class CRF(nn.Module):
-    """Scores of K tags: `start` (K,), `transitions` (K, K) from [previous] to [next], `end` (K,), all learned."""
+    """A linear-chain CRF layer with learned start, transition and end scores (Lafferty et al. 2001).
+
+    All methods take `emissions` (B, T, K), a padded batch of B sentences with up to T tokens and K tags, and either
+    `lengths` (B,), the number of tokens of each sentence, or `mask` (B, T), true for the tokens and false for the
+    padding after them. Without both, every sentence has T tokens.
+
+    Parameters
+    ----------
+    tags : int
+        The number of tags, K.
+
+    Attributes
+    ----------
+    start : torch.nn.Parameter
+        The score of each tag at the first token, (K,).
+    transitions : torch.nn.Parameter
+        The score of each step from a tag to the next, (K, K) [previous, next].
+    end : torch.nn.Parameter
+        The score of each tag at the last token, (K,).
+
+    Raises
+    ------
+    ValueError
+        If `tags` is less than 1; by the methods, if shapes, lengths or tags do not fit.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from tagger.neural import CRF
+    >>> crf = CRF(tags=3)
+    >>> emissions, tags = torch.randn(2, 4, 3), torch.randint(3, (2, 4))
+    >>> loss = -crf(emissions, tags, lengths=torch.tensor([4, 2])).mean()
+    >>> loss.backward()
+    >>> paths, scores = crf.decode(emissions)
+    >>> paths.shape
+    torch.Size([2, 4])
+    """
 
     def __init__(self, tags: int) -> None:
         super().__init__()
         if tags < 1:
-            raise ValueError(f"a chain has at least 1 tag, got {tags}")
+            raise ValueError(f"tags: expected at least 1, got {tags}")
         self.start = nn.Parameter(torch.empty(tags))
         self.transitions = nn.Parameter(torch.empty(tags, tags))
         self.end = nn.Parameter(torch.empty(tags))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draw all scores uniformly from [-0.1, 0.1]."""
         for scores in self.parameters():
             nn.init.uniform_(scores, -0.1, 0.1)
 
     def forward(
         self, emissions: Tensor, tags: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None
     ) -> Tensor:
-        """(B,) the log-likelihood; the loss of a batch is `-crf(emissions, tags, lengths).mean()`."""
+        """Compute the log-likelihood of each sentence; same as `log_likelihood`."""
         return self.log_likelihood(emissions, tags, lengths, mask)
 
     def log_likelihood(
         self, emissions: Tensor, tags: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None
     ) -> Tensor:
-        """(B,) log p(tags | emissions) = sequence score - log Z; `tags` (B, T)."""
+        """Compute log p(tags | emissions) = path score - log Z.
+
+        Parameters
+        ----------
+        emissions, lengths, mask : torch.Tensor
+            A padded batch, see the class.
+        tags : torch.Tensor
+            The gold tags as integers, (B, T); values in the padding are ignored.
+
+        Returns
+        -------
+        torch.Tensor
+            The log-likelihood of each sentence, (B,). The loss of a batch is its negative mean or sum.
+        """
         score = self.sequence_score(emissions, tags, lengths, mask)
         return score - self.log_partition(emissions, lengths, mask)
 
     def sequence_score(
         self, emissions: Tensor, tags: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None
     ) -> Tensor:
-        """(B,) the score of the path `tags` (B, T)."""
-        emissions, lengths = self.counted(emissions, lengths, mask)
+        """Compute the score of the path through `tags`: its emissions, transitions, start and end.
+
+        Parameters
+        ----------
+        emissions, lengths, mask : torch.Tensor
+            A padded batch, see the class.
+        tags : torch.Tensor
+            The path as integers, (B, T); values in the padding are ignored.
+
+        Returns
+        -------
+        torch.Tensor
+            The score of each sentence's path, (B,).
+        """
+        emissions, lengths = self.without_padding(emissions, lengths, mask)
         B, T, K = emissions.shape
         if tags.shape != (B, T):
-            raise ValueError(f"tags should have the shape {(B, T)}, not {tuple(tags.shape)}")
+            raise ValueError(f"tags: expected the shape {(B, T)}, got {tuple(tags.shape)}")
         if T == 0:
             return emissions.new_zeros(B)
         inside = torch.arange(T, device=emissions.device) < lengths[:, None]  # (B, T)
         if tags.is_floating_point() or bool((inside & ((tags < 0) | (tags >= K))).any()):
-            raise ValueError(f"tags should be whole numbers from 0 to {K - 1}, except behind the end of a sentence")
+            raise ValueError(f"tags: expected integers from 0 to {K - 1} within the lengths, got others")
         path = tags.long().masked_fill(~inside, 0)
-        own = emissions.gather(2, path[..., None])[..., 0]  # (B, T)
-        steps = widened(self.transitions)[path[:, :-1], path[:, 1:]]  # (B, T - 1)
-        last = path.gather(1, (lengths - 1).clamp(min=0)[:, None])[:, 0]
+        at_tokens = emissions.gather(2, path[..., None])[..., 0]  # (B, T)
+        at_steps = widened(self.transitions)[path[:, :-1], path[:, 1:]]  # (B, T - 1)
+        last = path.gather(1, (lengths - 1).clamp(min=0)[:, None])[:, 0]  # (B,)
         ends = torch.where(lengths > 0, widened(self.start)[path[:, 0]] + widened(self.end)[last], 0.0)
-        return own.sum(1) + torch.where(inside[:, 1:], steps, 0.0).sum(1) + ends
+        return at_tokens.sum(1) + torch.where(inside[:, 1:], at_steps, 0.0).sum(1) + ends
 
     def log_partition(self, emissions: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """(B,) log Z."""
-        emissions, lengths = self.counted(emissions, lengths, mask)
+        """Compute log Z by the forward recursion.
+
+        Parameters
+        ----------
+        emissions, lengths, mask : torch.Tensor
+            A padded batch, see the class.
+
+        Returns
+        -------
+        torch.Tensor
+            log Z of each sentence, (B,); -inf where no path is allowed.
+        """
+        emissions, lengths = self.without_padding(emissions, lengths, mask)
         if emissions.shape[1] == 0:
             return emissions.new_zeros(len(emissions))
         alpha = self.start + emissions[:, 0]  # (B, K)
         for t in range(1, emissions.shape[1]):
-            onward = log_sum(alpha[:, :, None] + self.transitions, 1) + emissions[:, t]
-            alpha = torch.where((t < lengths)[:, None], onward, alpha)
-        return torch.where(lengths > 0, log_sum(alpha + self.end, 1), 0.0)
+            onward = log_sum_exp(alpha[:, :, None] + self.transitions, 1) + emissions[:, t]
+            alpha = torch.where((t < lengths)[:, None], onward, alpha)  # sentences that have ended keep theirs
+        return torch.where(lengths > 0, log_sum_exp(alpha + self.end, 1), 0.0)
 
     def marginals(self, emissions: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """(B, T, K) the probability of each tag at each token, 0 behind the end.
+        """Compute the posterior probability of each tag at each token, ∂ log Z / ∂ emissions.
 
-        It is ∂ log Z / ∂ emissions. Gradients flow through it, to the emissions and to the parameters.
+        Gradients flow through it, to the emissions and to the parameters.
+
+        Parameters
+        ----------
+        emissions, lengths, mask : torch.Tensor
+            A padded batch, see the class.
+
+        Returns
+        -------
+        torch.Tensor
+            Probabilities, (B, T, K); 0 in the padding.
         """
-        learned = torch.is_grad_enabled() and any(x.requires_grad for x in (emissions, *self.parameters()))
+        differentiable = torch.is_grad_enabled() and any(x.requires_grad for x in (emissions, *self.parameters()))
         with torch.inference_mode(False), torch.enable_grad():
-            given = widened(emissions if emissions.requires_grad else emissions.detach().clone().requires_grad_())
-            if not given.numel():
-                return torch.zeros_like(given)
-            z = self.log_partition(given, lengths, mask).sum()
-            (found,) = torch.autograd.grad(z, given, create_graph=learned)
-        return found
+            scores = widened(emissions if emissions.requires_grad else emissions.detach().clone().requires_grad_())
+            if not scores.numel():
+                return torch.zeros_like(scores)
+            log_z = self.log_partition(scores, lengths, mask).sum()
+            (probabilities,) = torch.autograd.grad(log_z, scores, create_graph=differentiable)
+        return probabilities
 
     @torch.no_grad()
     def decode(
         self, emissions: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The tags of the best path (B, T), -1 behind the end, and its score (B,), -inf where no path is allowed."""
+        """Find the best path of each sentence (Viterbi).
+
+        Parameters
+        ----------
+        emissions, lengths, mask : torch.Tensor
+            A padded batch, see the class.
+
+        Returns
+        -------
+        tags : torch.Tensor
+            The tags of the best path, (B, T); -1 in the padding.
+        scores : torch.Tensor
+            The score of that path, (B,); -inf where no path is allowed.
+        """
         tags, scores = chain.decode(**self.arrays(emissions, lengths, mask))
         return torch.from_numpy(tags).to(emissions.device), torch.from_numpy(scores).to(widened(emissions))
 
@@ -106,59 +203,73 @@ class CRF(nn.Module):
     def n_best(
         self, emissions: Tensor, n: int, lengths: Tensor | None = None, mask: Tensor | None = None
     ) -> list[list[tuple[float, list[int]]]]:
-        """For each sentence up to n paths as (score, tags), best first."""
-        found = chain.n_best(**self.arrays(emissions, lengths, mask), n=n)
-        return [[(score, path.tolist()) for score, path in paths] for paths in found]
+        """Find the n best paths of each sentence.
+
+        Parameters
+        ----------
+        emissions, lengths, mask : torch.Tensor
+            A padded batch, see the class.
+        n : int
+            The maximum number of paths.
+
+        Returns
+        -------
+        list of list of (float, list of int)
+            For each sentence up to n pairs of score and tags, best first.
+        """
+        sentences = chain.n_best(**self.arrays(emissions, lengths, mask), n=n)
+        return [[(score, path.tolist()) for score, path in paths] for paths in sentences]
 
     def arrays(self, emissions: Tensor, lengths: Tensor | None, mask: Tensor | None) -> dict[str, np.ndarray]:
-        """The arguments of the functions of `tagger.chain`."""
-        emissions, lengths = self.counted(emissions, lengths, mask)
-        own = {"emissions": emissions, "transitions": self.transitions, "start": self.start, "end": self.end}
-        scores = {name: widened(given) for name, given in own.items()}  # NumPy has no bfloat16
-        return {name: given.detach().cpu().numpy() for name, given in (scores | {"lengths": lengths}).items()}
+        """Return the arguments for the functions of `tagger.chain`."""
+        emissions, lengths = self.without_padding(emissions, lengths, mask)
+        tensors = {"emissions": emissions, "transitions": self.transitions, "start": self.start, "end": self.end}
+        tensors = {name: widened(scores) for name, scores in tensors.items()}  # NumPy has no bfloat16
+        return {name: tensor.detach().cpu().numpy() for name, tensor in (tensors | {"lengths": lengths}).items()}
 
-    def counted(self, emissions: Tensor, lengths: Tensor | None, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The emissions, 0 behind the ends of sentences, and how many tokens count (B,)."""
+    def without_padding(self, emissions: Tensor, lengths: Tensor | None, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the emissions with zeros in the padding, and the lengths (B,)."""
         lengths = self.lengths_of(emissions, lengths, mask)
-        behind = torch.arange(emissions.shape[1], device=emissions.device) >= lengths[:, None]
-        return widened(emissions).masked_fill(behind[..., None], 0.0), lengths
+        padding = torch.arange(emissions.shape[1], device=emissions.device) >= lengths[:, None]
+        return widened(emissions).masked_fill(padding[..., None], 0.0), lengths
 
     def lengths_of(self, emissions: Tensor, lengths: Tensor | None, mask: Tensor | None) -> Tensor:
-        """From whichever the caller gave."""
+        """Check the shapes of a batch and return its lengths (B,), from `lengths`, `mask` or T."""
         K = len(self.start)
         if emissions.dim() != 3 or emissions.shape[2] != K:
-            raise ValueError(f"emissions should have the shape (B, T, {K}), not {tuple(emissions.shape)}")
+            raise ValueError(f"emissions: expected the shape (B, T, {K}), got {tuple(emissions.shape)}")
         B, T, _ = emissions.shape
         if lengths is not None and mask is not None:
-            raise ValueError("lengths and mask say the same: give one of them")
+            raise ValueError("lengths and mask: expected at most one of them, got both")
         if mask is not None:
             return lengths_of_mask(mask, B, T)
         if lengths is None:
             return torch.full((B,), T, device=emissions.device)
         lengths = torch.as_tensor(lengths, device=emissions.device)
         if lengths.shape != (B,) or bool(((lengths < 0) | (lengths > T)).any()):
-            raise ValueError(f"lengths should be {B} whole numbers from 0 to {T}, got {lengths.tolist()}")
+            raise ValueError(f"lengths: expected {B} integers from 0 to {T}, got {lengths.tolist()}")
         return lengths
 
 
 def lengths_of_mask(mask: Tensor, B: int, T: int) -> Tensor:
+    """Count the true values of each row, which must come first."""
     if mask.shape != (B, T):
-        raise ValueError(f"mask should have the shape {(B, T)}, not {tuple(mask.shape)}")
+        raise ValueError(f"mask: expected the shape {(B, T)}, got {tuple(mask.shape)}")
     lengths = mask.bool().sum(1)
     if not torch.equal(mask.bool(), torch.arange(T, device=mask.device) < lengths[:, None]):
-        raise ValueError("mask should be true for the first tokens of a sentence and false behind them")
+        raise ValueError("mask: expected true for the first tokens of a sentence and false after them, got gaps")
     return lengths
 
 
 def widened(scores: Tensor) -> Tensor:
-    """The scores in float32 if they are of a narrower type."""
+    """Convert scores of a type narrower than float32 to float32."""
     return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
-def log_sum(x: Tensor, dim: int) -> Tensor:
-    """log Σ exp, whose gradient is 0, not nan, where everything is -inf."""
+def log_sum_exp(x: Tensor, dim: int) -> Tensor:
+    """Compute log Σ exp with gradient 0 where all terms are -inf; that of `torch.logsumexp` is nan there."""
     top = x.detach().amax(dim, keepdim=True)
-    dead = top == -torch.inf
-    top = top.masked_fill(dead, 0.0)
+    impossible = top == -torch.inf
+    top = top.masked_fill(impossible, 0.0)
     total = (x - top).exp().sum(dim, keepdim=True)
-    return (total.masked_fill(dead, 1.0).log() + top).masked_fill(dead, -torch.inf).squeeze(dim)
+    return (total.masked_fill(impossible, 1.0).log() + top).masked_fill(impossible, -torch.inf).squeeze(dim)

@@ -1,7 +1,7 @@
-"""From words to the numbers a network looks up: the word, its letters, and its vector from outside if it has one.
+"""From words to the inputs of the network: embedding index, characters, pretrained vector.
 
-Words are looked up in lower case, and the letters tell the case: web text writes PLEASE, Please and please. A word that
-is not in the table has the number -1, so that the last line of a table of embeddings is that of unknown words.
+Embeddings belong to words in lower case; the characters carry the case, since web text writes PLEASE, Please and
+please. An unknown word has the index -1: the last row of the embedding table is that of unknown words.
 """
 
 from __future__ import annotations
@@ -20,36 +20,41 @@ from tagger.neural.word_vectors import WordVectors
 
 @dataclass(frozen=True)
 class EncodedWords:
-    """Distinct words, ready to be looked up."""
+    """V distinct words as inputs of the network."""
 
-    words: np.ndarray  # (V,) lines of the table of words, -1 for unknown ones
-    vectors: np.ndarray  # (V, P) from outside, P = 0 without any
-    pack: Pack  # of the words as sequences of letters
-    letters: np.ndarray  # lines of the table of letters, rows as in the pack
+    words: np.ndarray  # (V,) rows of the word embeddings, -1 for unknown words
+    vectors: np.ndarray  # (V, P) pretrained, P = 0 without any
+    pack: Pack  # of the words as sequences of characters
+    letters: np.ndarray  # rows of the character embeddings, in the order of the pack
 
 
 @dataclass(frozen=True)
 class InputLookup:
+    """The vocabulary of a network: words, characters, pretrained vectors."""
+
     words: StringTable  # in lower case
     alphabet: CharacterSet
     vectors: WordVectors
 
     @classmethod
     def of(cls, words: Sequence[str], vectors: WordVectors) -> InputLookup:
-        """Of the distinct words of a training corpus."""
+        """Build the vocabulary from the distinct words of a training corpus."""
         forms = list(dict.fromkeys(word.lower() for word in words))
         return cls(StringTable.build(forms)[0], CharacterSet.of(words), vectors)
 
     def __call__(self, words: Sequence[str]) -> EncodedWords:
-        letters, lengths = self.alphabet.numbers(words)
+        """Encode words."""
+        letters, lengths = self.alphabet.encode(words)
         pack = Pack.of(lengths)
         ids = self.words.find([word.lower() for word in words])
         return EncodedWords(ids, self.vectors(words), pack, letters[pack.tokens])
 
     def arrays(self) -> Arrays:
+        """Return the arrays to store."""
         return self.words.arrays("forms") | self.alphabet.arrays() | self.vectors.arrays()
 
     @classmethod
     def restore(cls, archive: Archive) -> InputLookup:
+        """Read the vocabulary of a stored model."""
         words = StringTable.restore(archive, "forms")
         return cls(words, CharacterSet.restore(archive), WordVectors.restore(archive))

@@ -1,9 +1,9 @@
-"""The network in NumPy: from sentences to emissions, on packed steps.
+"""The network in NumPy: from sentences to emissions, over packed sentences.
 
-A word is its own embedding, the last states of a BiLSTM over its letters (Lample et al. 2016), and its vector from
-outside, side by side. A second BiLSTM reads the words of a sentence, and a linear map makes emissions of its states
-(Huang, Xu & Yu 2015). Everything up to the input of the second one depends on the word alone, so it is computed once
-for each distinct word, the product with the input weights included, and kept in a cache.
+The input for a word is its embedding, the final states of a BiLSTM over its characters (Lample et al. 2016) and its
+pretrained vector, concatenated. A second BiLSTM reads the words of a sentence, and a linear map turns its states into
+emissions (Huang, Xu & Yu 2015). Everything up to the input of the second BiLSTM depends on the word alone. It is
+computed once for each distinct word, the product with the input weights included, and cached.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from tagger.neural.lookup import InputLookup
 from tagger.neural.lstm import GATES, LSTMDirection
 from tagger.words.cache import WordCache
 
-WAYS = ("forward", "backward")
-LARGEST = float(np.finfo(np.float16).max)  # of a weight, as models are stored with 16 bits
+DIRECTIONS = ("forward", "backward")
+MAX_WEIGHT = float(np.finfo(np.float16).max)  # models are stored in float16
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How wide the network is: a word's embedding, a letter's, and the states of both BiLSTMs, for each direction."""
+    """The sizes of word and character embeddings, of the states of either BiLSTM per direction, and the layers."""
 
     word: int
     letter: int
@@ -35,85 +35,93 @@ class Sizes:
     layers: int
 
     def shapes(self, words: int, letters: int, vectors: int, tags: int) -> dict[str, tuple[int, ...]]:
-        """Of all weights by name, for so many words and letters (the unknown included), and vectors of that width."""
+        """Return the shapes of all weights by name.
+
+        `words` and `letters` count the embeddings, those of unknown ones included; `vectors` is the dimension of the
+        pretrained vectors.
+        """
         shapes: dict[str, tuple[int, ...]] = {"words": (words, self.word), "letters": (letters, self.letter)}
         shapes |= lstm_shapes("spelling", self.letter, self.spelling)
-        wide = self.word + 2 * self.spelling + vectors
+        width = self.word + 2 * self.spelling + vectors
         for layer in range(self.layers):
-            shapes |= lstm_shapes(f"context.{layer}", wide, self.hidden)
-            wide = 2 * self.hidden
-        shapes |= {"output": (wide, tags), "output.bias": (tags,)}
+            shapes |= lstm_shapes(f"context.{layer}", width, self.hidden)
+            width = 2 * self.hidden
+        shapes |= {"output": (width, tags), "output.bias": (tags,)}
         return shapes | {"start": (tags,), "transitions": (tags, tags), "end": (tags,)}
 
 
-def lstm_shapes(name: str, wide: int, hidden: int) -> dict[str, tuple[int, ...]]:
-    parts = {"input": (wide, GATES * hidden), "recurrent": (hidden, GATES * hidden), "bias": (GATES * hidden,)}
-    return {f"{name}.{way}.{part}": shape for way in WAYS for part, shape in parts.items()}
+def lstm_shapes(name: str, width: int, hidden: int) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights of a BiLSTM."""
+    shapes = {"input": (width, GATES * hidden), "recurrent": (hidden, GATES * hidden), "bias": (GATES * hidden,)}
+    return {f"{name}.{direction}.{part}": shape for direction in DIRECTIONS for part, shape in shapes.items()}
 
 
 class NumpyNetwork:
-    """A function from sentences to their emissions (N, K), sentence after sentence."""
+    """The forward pass: call it on sentences for their emissions (N, K), sentence after sentence."""
 
     def __init__(self, lookup: InputLookup, sizes: Sizes, weights: Arrays) -> None:
         from threadpoolctl import ThreadpoolController
 
         self.threads = ThreadpoolController()
         self.lookup, self.sizes, self.weights = lookup, sizes, weights
-        self.spelling = self.both("spelling")
-        self.context = [self.both(f"context.{layer}") for layer in range(sizes.layers)]
-        self.letters = [way.project(weights["letters"]) for way in self.spelling]  # (letters, 4S) each
+        self.spelling = self.directions("spelling")
+        self.context = [self.directions(f"context.{layer}") for layer in range(sizes.layers)]
+        self.letters = [lstm.project(weights["letters"]) for lstm in self.spelling]  # (letters, 4S) each
         self.cache = WordCache(self.first_gates)
 
-    def both(self, name: str) -> list[LSTMDirection]:
+    def directions(self, name: str) -> list[LSTMDirection]:
+        """Prepare the two directions of a BiLSTM."""
         parts = ("input", "recurrent", "bias")
-        return [LSTMDirection.of(*(self.weights[f"{name}.{way}.{part}"] for part in parts)) for way in WAYS]
+        names = ([f"{name}.{direction}.{part}" for part in parts] for direction in DIRECTIONS)
+        return [LSTMDirection.of(*map(self.weights.__getitem__, own)) for own in names]
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+        """Compute the emissions of sentences, in batches: the states of many tokens take much memory."""
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
         begins = np.cumsum(lengths) - lengths
         E = np.empty((int(lengths.sum()), len(self.weights["output.bias"])), np.float32)
         with self.threads.limit(limits=1, user_api="blas"):  # a step's products are small: threads wait for each other
-            for group in batches(lengths):  # the states of many tokens would take much room
+            for group in batches(lengths):
                 rows = consecutive(begins[group], lengths[group])
                 E[rows] = self.emissions([sentences[i] for i in group.tolist()])
         return E
 
     def emissions(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-        """The same, of one pack."""
+        """Compute the emissions of one batch."""
         pack = Pack.of([len(words) for words in sentences])
         rows = self.cache.find(sentences)[pack.tokens]  # (N,)
-        tables = [self.cache.arrays[way] for way in WAYS]
+        tables = [self.cache.arrays[direction] for direction in DIRECTIONS]  # (words, 4H) each
         states = np.empty((len(rows), 0), np.float32)
-        for layer, ways in enumerate(self.context):
+        for layer, lstms in enumerate(self.context):
             if layer:
-                tables, rows = [way.project(states) for way in ways], np.arange(len(rows))
-            found = [
-                way.run(pack, table, rows, back)[0]
-                for way, table, back in zip(ways, tables, (False, True), strict=True)
+                tables, rows = [lstm.project(states) for lstm in lstms], np.arange(len(rows))
+            outputs = [
+                lstm.run(pack, table, rows, backwards)[0]
+                for lstm, table, backwards in zip(lstms, tables, (False, True), strict=True)
             ]
-            states = np.concatenate(found, axis=1)  # (N, 2H)
+            states = np.concatenate(outputs, axis=1)  # (N, 2H)
         return pack.unpack(states @ self.weights["output"] + self.weights["output.bias"])
 
     def first_gates(self, words: Sequence[str]) -> Arrays:
-        """For each word, what it brings to the gates of the first layer (4H), in both directions."""
+        """Compute the contribution (words, 4H) of words to the gates of the first layer, for each direction."""
         x = self.represent(words)
-        return {name: way.project(x) for name, way in zip(WAYS, self.context[0], strict=True)}
+        return {name: lstm.project(x) for name, lstm in zip(DIRECTIONS, self.context[0], strict=True)}
 
     def represent(self, words: Sequence[str]) -> np.ndarray:
-        """(words, D) embedding, spelling, vector from outside."""
-        found = self.lookup(words)
-        last = [
-            way.run(found.pack, table, found.letters, back)[1]
-            for way, table, back in zip(self.spelling, self.letters, (False, True), strict=True)
+        """Compute the representations (words, D) of words: embedding, final character states, pretrained vector."""
+        encoded = self.lookup(words)
+        final = [
+            lstm.run(encoded.pack, table, encoded.letters, backwards)[1]
+            for lstm, table, backwards in zip(self.spelling, self.letters, (False, True), strict=True)
         ]
-        spelled = np.concatenate(last, axis=1)[found.pack.rank_of]
-        return np.concatenate([self.weights["words"][found.words], spelled, found.vectors], axis=1)
+        spelling = np.concatenate(final, axis=1)[encoded.pack.rank_of]
+        return np.concatenate([self.weights["words"][encoded.words], spelling, encoded.vectors], axis=1)
 
 
 def restore_weights(archive: Archive, lookup: InputLookup, sizes: Sizes, tags: int) -> Arrays:
-    """The weights of a network of these sizes, if the archive holds them in the shapes they must have."""
+    """Read the weights of a network of these sizes from a stored model; check shapes and values."""
     shapes = sizes.shapes(len(lookup.words) + 1, len(lookup.alphabet), lookup.vectors.size, tags)
     weights = {name: archive.take(f"net.{name}", "f", *shape) for name, shape in shapes.items()}
-    bounded = all(np.abs(array).max(initial=0.0) <= LARGEST for array in weights.values())
-    archive.check(bounded, f"its network has weights beyond {LARGEST:,.0f}")
+    bounded = all(np.abs(array).max(initial=0.0) <= MAX_WEIGHT for array in weights.values())
+    archive.check(bounded, f"its network has weights beyond {MAX_WEIGHT:,.0f}")
     return {name: array.astype(np.float32) for name, array in weights.items()}

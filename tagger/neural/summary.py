@@ -1,4 +1,4 @@
-"""What a network has learned, told to a person: how large its parts are, which words have become alike, transitions."""
+"""A trained network for `tagger inspect`: its size, nearest neighbours among the word embeddings, transitions."""
 
 from __future__ import annotations
 
@@ -9,40 +9,42 @@ from tagger.models.summary import FormattedNumber, Section, steps
 from tagger.neural.lookup import InputLookup
 from tagger.words.lexicon import Lexicon
 
-SHOWN = 20  # words
-ALIKE = 4  # words beside each
-OFTEN = 3  # times seen, at least, of a word whose embedding has been learned
+WORDS_SHOWN = 20
+NEIGHBOURS_SHOWN = 4  # for each word
+MIN_COUNT = 3  # occurrences in training, of words whose embeddings are compared
 
 
 def network_summary(classes: list[str], lookup: InputLookup, weights: Arrays, lexicon: Lexicon) -> list[Section]:
+    """Describe a network in four tables."""
     transitions, start = weights["transitions"], weights["start"]
     return [
-        parts(weights),
-        alike(lookup, weights["words"], lexicon),
-        steps("transitions that are liked most", classes, transitions, start, best=True),
-        steps("transitions that are liked least", classes, transitions, start, best=False),
+        weight_counts(weights),
+        nearest_neighbours(lookup, weights["words"], lexicon),
+        steps("strongest transitions", classes, transitions, start, best=True),
+        steps("weakest transitions", classes, transitions, start, best=False),
     ]
 
 
-def parts(weights: Arrays) -> Section:
-    """How many weights each part has."""
+def weight_counts(weights: Arrays) -> Section:
+    """List the shape and size of every weight array."""
     rows = [[name, " × ".join(map(str, array.shape)), array.size] for name, array in weights.items()]
     total = sum(array.size for array in weights.values())
     return Section("network", [*rows, ["all", "", total]], ["part", "shape", "weights"])
 
 
-def alike(lookup: InputLookup, embeddings: np.ndarray, lexicon: Lexicon) -> Section:
-    """Beside frequent words, those whose embeddings point the same way: the cosine."""
+def nearest_neighbours(lookup: InputLookup, embeddings: np.ndarray, lexicon: Lexicon) -> Section:
+    """List for the most frequent words those whose embeddings have the highest cosine with theirs."""
     forms = lookup.words.strings()
     counts = np.zeros(len(forms), np.int64)
     words = lexicon.words.strings()
     np.add.at(counts, lookup.words.find([word.lower() for word in words]), lexicon.frequency(words))
-    order = np.argsort(-counts, kind="stable")
-    order = order[counts[order] >= OFTEN]
+    order = np.argsort(-counts, kind="stable")  # rows of the embeddings, most frequent first
+    order = order[counts[order] >= MIN_COUNT]
     unit = embeddings[order] / np.maximum(np.linalg.norm(embeddings[order], axis=1, keepdims=True), 1e-9)
-    cosine = unit[:SHOWN] @ unit.T  # (SHOWN, words)
+    cosine = unit[:WORDS_SHOWN] @ unit.T  # (WORDS_SHOWN, words)
+    nearest = np.argsort(-cosine, axis=1, kind="stable")[:, : NEIGHBOURS_SHOWN + 1]  # the word itself among them
     rows = []
-    for i, near in enumerate(np.argsort(-cosine, axis=1, kind="stable")[:, : ALIKE + 1].tolist()):
-        told = [(forms[order[j]], FormattedNumber(cosine[i, j], ".2f")) for j in near if j != i][:ALIKE]
-        rows.append([forms[order[i]], told])
-    return Section("words that have become alike", rows)
+    for i, near in enumerate(nearest.tolist()):
+        neighbours = [(forms[order[j]], FormattedNumber(cosine[i, j], ".2f")) for j in near if j != i]
+        rows.append([forms[order[i]], neighbours[:NEIGHBOURS_SHOWN]])
+    return Section("words with similar embeddings", rows)

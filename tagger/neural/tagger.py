@@ -1,9 +1,9 @@
-"""The BiLSTM-CRF: a network makes the emissions, the chain is that of the other models.
+"""The BiLSTM-CRF: a network computes the emissions, the chain is that of the other models.
 
-A bidirectional LSTM with a CRF on top (Huang, Xu & Yu 2015) over words and their letters (Lample et al. 2016). It is
-learned with PyTorch, as one network, by the likelihood of whole sentences; what was learned is plain arrays, and
-tagging needs NumPy alone. Weights are rounded to 16 bits as they are taken over, so that a model file is half as
-large and the model that was judged is the one that is stored.
+A bidirectional LSTM with a CRF on top (Huang, Xu & Yu 2015) over words and their characters (Lample et al. 2016). It is
+trained with PyTorch by the likelihood of whole sentences; the result is plain arrays, and tagging needs NumPy alone.
+Weights are rounded to float16 when training hands them over, so that a model file is half as large and the model that
+was scored on the dev set is the one that is stored.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from tagger.models.monitor import INTERRUPTED, ProgressCallback, TrainingMonitor
 from tagger.models.summary import Section
 from tagger.neural import need_torch
 from tagger.neural.lookup import InputLookup
-from tagger.neural.numpy_network import LARGEST, NumpyNetwork, Sizes, restore_weights
-from tagger.neural.occlusion import occluded
+from tagger.neural.numpy_network import MAX_WEIGHT, NumpyNetwork, Sizes, restore_weights
+from tagger.neural.occlusion import occlusion_terms
 from tagger.neural.summary import network_summary
 from tagger.neural.word_vectors import WordVectors
 from tagger.sentence import Sentence, Words
@@ -38,19 +38,49 @@ from tagger.words.overlap import marks
 from tagger.words.windows import Windows
 
 SIZES = ("word_size", "letter_size", "spelling_size", "hidden_size", "layers")
-SLOWER = "no model; try a smaller --learning-rate"
-COPIES = 10  # of the weights while learning: gradient, average, moments, what is saved and judged
-MOST_IN_A_BATCH, BATCHES = 32, 200  # a small corpus is cut into so many batches
+SLOWER = "no model was made. Use a smaller learning_rate."
+WEIGHT_COPIES = 10  # while training: gradient, average, moments, checkpoint, dev set
+MAX_BATCH_SIZE = 32  # sentences
+MIN_BATCHES = 200  # per epoch; small corpora get smaller batches
 
 
 class BiLSTMTagger(Tagger):
-    """Settings: the sizes of a word's embedding, of a letter's, and of the states of the two BiLSTMs in each direction;
-    the number of `layers` of the second one; `dropout`; Adam's `learning_rate`; training ends after `epochs`, or when a
-    dev set has not got better in `patience` of them; `batch_size` 0 means one that suits the corpus.
+    """A BiLSTM-CRF tagger over words and characters; `fit` needs PyTorch, everything else only NumPy.
+
+    Parameters
+    ----------
+    word_size : int
+        The size of a word embedding.
+    letter_size : int
+        The size of a character embedding.
+    spelling_size : int
+        The size of the states of the BiLSTM over characters, per direction.
+    hidden_size : int
+        The size of the states of the BiLSTM over words, per direction.
+    layers : int
+        The number of layers of the BiLSTM over words.
+    dropout : float
+        The dropout rate of inputs and states, from 0 to below 1.
+    learning_rate : float
+        The initial learning rate of Adam, above 0 and up to 1.
+    epochs : int
+        The maximum number of epochs.
+    patience : int
+        Training stops when the dev set has not improved for this number of epochs.
+    batch_size : int
+        The number of sentences in a batch; 0 chooses one from the size of the corpus.
+    seed : int
+        The seed of weights, dropout and the order of batches.
+
+    Examples
+    --------
+    >>> from tagger import BiLSTMTagger, read_corpus
+    >>> train = read_corpus("train.txt")  # doctest: +SKIP
+    >>> BiLSTMTagger(epochs=5).fit(train).predict([["Time", "flies", "."]])  # doctest: +SKIP
     """
 
     kind = "bilstm"
-    explanation_note = "the reasons of a network are found by occlusion: how the score changes when a word is hidden"
+    explanation_note = "the reasons of a network are found by occlusion: the change of the score when a word is hidden"
     lookup_: InputLookup
     weights_: Arrays  # float32, by the names of `Sizes.shapes`
 
@@ -92,11 +122,34 @@ class BiLSTMTagger(Tagger):
         vectors: WordVectors | None = None,
         pulse: Callable[[float], bool] = lambda part: False,
     ) -> BiLSTMTagger:
-        """Learn from tagged sentences; of the weights at the ends of epochs, the best on a dev set are kept.
+        """Train on tagged sentences; with a dev set, keep the weights of the epoch that scores best on it.
 
-        `watch` is told of every epoch and may answer with a reason to stop, `pulse` hears after each batch which part
-        of the epoch is done and may answer True, to stop there. With a `checkpoint`, what has been reached is saved
-        now and then; the file is removed when training completes. `vectors` from outside stand beside what is learned.
+        Parameters
+        ----------
+        X, y : iterable
+            Tagged sentences, or lists of words and lists of tags.
+        X_dev, y_dev : iterable, optional
+            A dev set in the same form.
+        watch : callable, optional
+            Gets a `Progress` after each epoch; a string that it returns is a reason to stop.
+        checkpoint : Checkpoint, optional
+            Where to save the state of the training; the file is removed when training completes.
+        vectors : WordVectors, optional
+            Pretrained vectors from `read_vectors`, an additional input.
+        pulse : callable, optional
+            Gets the finished fraction of the epoch after each batch; training stops if it returns True.
+
+        Returns
+        -------
+        BiLSTMTagger
+            The tagger itself.
+
+        Raises
+        ------
+        TaggerError
+            If PyTorch is missing.
+        TrainingError
+            If a setting or the corpus is unusable, or the loss diverges.
         """
         need_torch()
         from tagger.neural.trainer import one_thread
@@ -140,7 +193,7 @@ class BiLSTMTagger(Tagger):
         return self
 
     def learner(self, sentences: list[Sentence], tags: np.ndarray, vectors: WordVectors) -> Any:
-        """The corpus as numbers, and a network that has learned nothing yet."""
+        """Encode the corpus and make a trainer with an untrained network."""
         from tagger.neural.trainer import NetworkCorpus, NetworkTrainer, new_module
 
         K = len(self.classes_)
@@ -152,15 +205,15 @@ class BiLSTMTagger(Tagger):
         self.lookup_ = InputLookup.of(windows.words, vectors)
         shapes = self.sizes.shapes(len(self.lookup_.words) + 1, len(self.lookup_.alphabet), vectors.size, K)
         size = sum(map(math.prod, shapes.values()))
-        resources.check(COPIES * 4 * size, f"learning a network of {size:,} weights", "choose smaller sizes")
+        resources.check(WEIGHT_COPIES * 4 * size, f"training a network of {size:,} weights", "choose smaller sizes")
         module = new_module(self.sizes, self.lookup_, K, self.dropout, self.seed)
-        size = self.batch_size or max(1, min(MOST_IN_A_BATCH, len(sentences) // BATCHES))
-        kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,) tokens to learn weights from
+        batch_size = self.batch_size or max(1, min(MAX_BATCH_SIZE, len(sentences) // MIN_BATCHES))
+        kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,) tokens to train on
         corpus = NetworkCorpus.of(windows.only(kept, trained, 0), trained, tags[kept], self.lookup_)
-        return NetworkTrainer(corpus, self.lookup_, module, self.learning_rate, size, self.epochs, self.seed)
+        return NetworkTrainer(corpus, self.lookup_, module, self.learning_rate, batch_size, self.epochs, self.seed)
 
     def train(self, learner: Any, course: TrainingMonitor, pulse: Any) -> tuple[float | None, str]:
-        """Epoch after epoch; returns the last loss, if there was any epoch, and why there is no other."""
+        """Run the epochs; return the last loss, None without any, and the reason to stop."""
         state = course.start(learner.state, len(learner.average))
         loss = None
         if state.iteration:
@@ -181,10 +234,11 @@ class BiLSTMTagger(Tagger):
 
     @property
     def sizes(self) -> Sizes:
+        """Return the sizes of the network."""
         return Sizes(*(getattr(self, name) for name in SIZES))
 
     def prints(self, sentences: list[Sentence], dev: list[Sentence] | None) -> dict[str, str]:
-        """Fingerprints of what a checkpoint belongs to."""
+        """Compute fingerprints of the data and settings that a checkpoint belongs to."""
         settings = self.get_params()
         del settings["patience"], settings["epochs"]
         return {
@@ -195,16 +249,20 @@ class BiLSTMTagger(Tagger):
         }
 
     def check_settings(self) -> None:
-        if min(*(getattr(self, name) for name in SIZES), self.epochs, self.patience) < 1 or self.batch_size < 0:
-            raise TrainingError("sizes, layers, epochs and patience are at least 1, batch_size at least 0")
+        """Raise a `TrainingError` if a setting is out of range."""
+        for name in (*SIZES, "epochs", "patience", "batch_size"):
+            least, value = int(name != "batch_size"), getattr(self, name)
+            if value < least:
+                raise TrainingError(f"{name}: expected at least {least}, got {value}")
         if not (0 <= self.dropout < 1 and 0 < self.learning_rate <= 1):
-            found = f"{self.dropout} and {self.learning_rate}"
-            raise TrainingError(f"expected a dropout from 0 to below 1 and a learning rate up to 1, got {found}")
+            values = f"{self.dropout} and {self.learning_rate}"
+            raise TrainingError(f"expected dropout from 0 to below 1 and learning_rate above 0, up to 1, got {values}")
 
     def set_weights(self, weights: Arrays) -> None:
+        """Round weights to float16 and keep them as float32."""
         highest = max(float(np.abs(array).max()) for array in weights.values())
-        if not highest <= LARGEST:
-            raise TrainingError(f"the weights became as large as {highest:.3g}: {SLOWER}")
+        if not highest <= MAX_WEIGHT:
+            raise TrainingError(f"expected weights up to {MAX_WEIGHT:,.0f}, got {highest:.3g}: {SLOWER}")
         self.weights_ = {name: array.astype(np.float16).astype(np.float32) for name, array in weights.items()}
 
     def scorer_in_form(self) -> Scorer:
@@ -213,12 +271,12 @@ class BiLSTMTagger(Tagger):
         return dense_scorer(start, transitions, end, lambda sentences, pack: network(sentences)[pack.tokens])
 
     def score_terms(self, words: Words) -> Terms:
-        parts = occluded(NumpyNetwork(self.lookup_, self.sizes, self.weights_), words)
+        emission_terms = occlusion_terms(NumpyNetwork(self.lookup_, self.sizes, self.weights_), words)
         start, transitions, end = (self.weights_[name] for name in ("start", "transitions", "end"))
 
         def terms(path: Sequence[int], t: int) -> dict[str, float]:
-            found = {name: float(scores[path[t]]) for name, scores in parts[t].items()}
-            return found | step_terms(self.classes_, start, transitions, end, path, t)
+            at_token = {name: float(scores[path[t]]) for name, scores in emission_terms[t].items()}
+            return at_token | step_terms(self.classes_, start, transitions, end, path, t)
 
         return terms
 
@@ -229,8 +287,8 @@ class BiLSTMTagger(Tagger):
         return TransitionTable.of("weight", *(self.weights_[name] for name in ("transitions", "start", "end")))
 
     def arrays(self) -> Arrays:
-        own = {f"net.{name}": narrow_floats(array) for name, array in self.weights_.items()}
-        return own | self.lexicon_.arrays() | self.lookup_.arrays()
+        network = {f"net.{name}": narrow_floats(array) for name, array in self.weights_.items()}
+        return network | self.lexicon_.arrays() | self.lookup_.arrays()
 
     def restore(self, archive: Archive) -> None:
         archive.check(

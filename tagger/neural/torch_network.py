@@ -1,8 +1,8 @@
-"""The network in PyTorch, to be learned: the same as `neural.network`, with dropout and a loss.
+"""The network in PyTorch, for training: that of `numpy_network`, with dropout and a loss.
 
-Its sequences are packed steps from the beginning: the layout of our packs is that of PyTorch's packed sequences, so
-nothing is padded before the chain, and letters are read once for each distinct word of a batch. `export` gives the
-weights under the names, and in the shapes, in which NumPy uses them, and `adopt` takes them back.
+The layout of a `Pack` is that of PyTorch's packed sequences, so nothing is padded before the CRF, and characters are
+read once for each distinct word of a batch. `export` returns the weights by the names and in the shapes that NumPy
+uses, `adopt` copies them back.
 """
 
 from __future__ import annotations
@@ -19,38 +19,43 @@ from tagger.chain.pack import Pack
 from tagger.neural.crf_layer import CRF
 from tagger.neural.lookup import EncodedWords
 from tagger.neural.lstm import GATES
-from tagger.neural.numpy_network import WAYS, Sizes
+from tagger.neural.numpy_network import DIRECTIONS, Sizes
 
 
 @dataclass(frozen=True)
 class NetworkBatch:
-    """Some sentences: the layout, the distinct words, and which of them each row is."""
+    """Sentences for one step of training: N tokens, V distinct words."""
 
     pack: Pack
-    spelled: EncodedWords
-    distinct: np.ndarray  # (N,)
-    words: np.ndarray  # (N,) lines of the table of words; some of them hidden, as if unknown
+    spelled: EncodedWords  # the distinct words
+    distinct: np.ndarray  # (N,) the distinct word of each token
+    words: np.ndarray  # (N,) rows of the word embeddings; some are replaced by that of unknown words
     tags: np.ndarray | None = None  # (N,)
 
 
-class TorchNetwork(nn.TorchNetwork):
+class TorchNetwork(nn.Module):
+    """A BiLSTM-CRF over words and their characters."""
+
     def __init__(self, sizes: Sizes, words: int, letters: int, vectors: int, tags: int, dropout: float) -> None:
         super().__init__()
         self.words = nn.Embedding(words, sizes.word)
         self.letters = nn.Embedding(letters, sizes.letter)
         self.spelling = nn.LSTM(sizes.letter, sizes.spelling, bidirectional=True)
-        wide = sizes.word + 2 * sizes.spelling + vectors
+        width = sizes.word + 2 * sizes.spelling + vectors
         self.context = nn.LSTM(
-            wide, sizes.hidden, sizes.layers, bidirectional=True, dropout=dropout * (sizes.layers > 1)
+            width, sizes.hidden, sizes.layers, bidirectional=True, dropout=dropout * (sizes.layers > 1)
         )
         self.output = nn.Linear(2 * sizes.hidden, tags)
         self.crf = CRF(tags)
         self.dropout = nn.Dropout(dropout)
-        self.begin()
+        self.initialize()
 
     @torch.no_grad()
-    def begin(self) -> None:
-        """Embeddings whose length is 1 on average, and gates that remember at first (Jozefowicz et al. 2015)."""
+    def initialize(self) -> None:
+        """Draw the weights: embeddings of length about 1, orthogonal recurrences, Glorot-uniform maps.
+
+        The forget gates have bias 1, so that cells keep their content at first (Jozefowicz et al. 2015).
+        """
         for table in (self.words, self.letters):
             bound = (3.0 / table.weight.shape[1]) ** 0.5
             table.weight.uniform_(-bound, bound)
@@ -63,56 +68,58 @@ class TorchNetwork(nn.TorchNetwork):
             else:
                 weights.zero_()
             if name.startswith("bias_ih"):
-                weights.chunk(GATES)[1].fill_(1.0)  # of the forget gate
+                weights.chunk(GATES)[1].fill_(1.0)  # the forget gate
             if name.startswith("bias_hh"):
-                weights.requires_grad_(False)  # one bias is enough
+                weights.requires_grad_(False)  # PyTorch has two biases, one is enough
         nn.init.xavier_uniform_(self.output.weight)
         self.output.bias.zero_()
 
     def emissions(self, batch: NetworkBatch) -> Tensor:
-        """(N, K), rows as in the pack."""
+        """Compute the emissions (N, K), rows in the order of the pack."""
         spelled = self.read_letters(batch.spelled)[batch.distinct]  # (N, 2S)
-        vectors = torch.from_numpy(batch.spelled.vectors)[batch.distinct]
+        vectors = torch.from_numpy(batch.spelled.vectors)[batch.distinct]  # (N, P)
         x = torch.cat([self.words(torch.from_numpy(batch.words)), spelled, vectors], dim=1)
         states = self.context(packed(self.dropout(x), batch.pack))[0].data
         return self.output(self.dropout(states))
 
     def read_letters(self, words: EncodedWords) -> Tensor:
-        """(V, 2S) the last states of both directions over the letters of each word."""
-        last = self.spelling(packed(self.letters(torch.from_numpy(words.letters)), words.pack))[1][0]  # (2, V, S)
-        found = last.new_zeros(len(words.pack.order), 2 * last.shape[2])  # a word without letters has no state
-        filled = torch.from_numpy(words.pack.order[: last.shape[1]])
-        return found.index_copy(0, filled, last.transpose(0, 1).flatten(1))
+        """Compute the final states (V, 2S) of both directions over the characters of each word."""
+        final = self.spelling(packed(self.letters(torch.from_numpy(words.letters)), words.pack))[1][0]  # (2, V, S)
+        states = final.new_zeros(len(words.pack.order), 2 * final.shape[2])  # a word without characters keeps zeros
+        nonempty = torch.from_numpy(words.pack.order[: final.shape[1]])
+        return states.index_copy(0, nonempty, final.transpose(0, 1).flatten(1))
 
     def loss(self, batch: NetworkBatch) -> Tensor:
-        """The negative log-likelihood of the batch."""
+        """Compute the negative log-likelihood of a batch."""
         assert batch.tags is not None
         E, lengths = pad_packed_sequence(packed(self.emissions(batch), batch.pack), batch_first=True)
         tags, _ = pad_packed_sequence(packed(torch.from_numpy(batch.tags), batch.pack), batch_first=True)
         return -self.crf.log_likelihood(E, tags, lengths).sum()
 
     def views(self) -> dict[str, Tensor]:
-        """The weights by the names, and in the shapes, of `Sizes.shapes`; what is written there is written here."""
-        found = {"words": self.words.weight, "letters": self.letters.weight}
+        """Return the weights as views, by the names and in the shapes of `Sizes.shapes`."""
+        views = {"words": self.words.weight, "letters": self.letters.weight}
         layers = [("spelling", self.spelling, 0)]
         layers += [(f"context.{layer}", self.context, layer) for layer in range(self.context.num_layers)]
         for name, lstm, layer in layers:
-            for way, suffix in zip(WAYS, ("", "_reverse"), strict=True):
-                found[f"{name}.{way}.input"] = getattr(lstm, f"weight_ih_l{layer}{suffix}").T
-                found[f"{name}.{way}.recurrent"] = getattr(lstm, f"weight_hh_l{layer}{suffix}").T
-                found[f"{name}.{way}.bias"] = getattr(lstm, f"bias_ih_l{layer}{suffix}")
-        found |= {"output": self.output.weight.T, "output.bias": self.output.bias}
-        return found | {"start": self.crf.start, "transitions": self.crf.transitions, "end": self.crf.end}
+            for direction, suffix in zip(DIRECTIONS, ("", "_reverse"), strict=True):
+                views[f"{name}.{direction}.input"] = getattr(lstm, f"weight_ih_l{layer}{suffix}").T
+                views[f"{name}.{direction}.recurrent"] = getattr(lstm, f"weight_hh_l{layer}{suffix}").T
+                views[f"{name}.{direction}.bias"] = getattr(lstm, f"bias_ih_l{layer}{suffix}")
+        views |= {"output": self.output.weight.T, "output.bias": self.output.bias}
+        return views | {"start": self.crf.start, "transitions": self.crf.transitions, "end": self.crf.end}
 
     def export(self) -> Arrays:
+        """Copy the weights to NumPy."""
         return {name: weights.detach().numpy().copy() for name, weights in self.views().items()}
 
     @torch.no_grad()
     def adopt(self, weights: Arrays) -> None:
-        """Take over what was exported, from a stored model say."""
-        for name, own in self.views().items():
-            own.copy_(torch.from_numpy(weights[name]))
+        """Set the weights to exported ones, such as those of a stored model."""
+        for name, view in self.views().items():
+            view.copy_(torch.from_numpy(weights[name]))
 
 
 def packed(rows: Tensor, pack: Pack) -> PackedSequence:
+    """Wrap rows in the order of a pack as a PyTorch packed sequence."""
     return PackedSequence(rows, torch.from_numpy(pack.sizes))

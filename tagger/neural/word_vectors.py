@@ -1,8 +1,9 @@
-"""Word vectors from outside, as word2vec, GloVe and fastText write them: text, a word and its numbers on each line.
+"""Pretrained word vectors in the text format of word2vec, GloVe and fastText: a word and its numbers on each line.
 
-The first line may tell how many words and numbers follow. Such files are sorted by frequency and large: the words of
-the training corpus are kept, and of the others the first so many. The vectors are not trained further: what is learned
-of a word stands beside them, and words that the corpus lacks keep their place among those it has.
+An optional first line holds the number of words and of dimensions. Such files are large and sorted by frequency: the
+vectors of the training corpus's words are kept, and those of the first `others` words besides. The vectors are not
+trained further. The learned embedding of a word is a separate input, so words outside the corpus keep their position
+relative to those inside.
 """
 
 from __future__ import annotations
@@ -21,34 +22,40 @@ from tagger.escaping import quote
 from tagger.files.reading import Lines
 from tagger.normalization import NFC
 
-MOST_NUMBERS = 10_000  # of a vector
+MAX_DIMENSIONS = 10_000
 
 
 class WordVectors:
+    """A table of pretrained vectors in float16, with a row of zeros for words without one."""
+
     def __init__(self, words: StringTable, table: np.ndarray) -> None:
         self.words = words
-        self.table = np.vstack([table, np.zeros((1, table.shape[1]), table.dtype)])  # (words + 1, P), the last for none
+        self.table = np.vstack([table, np.zeros((1, table.shape[1]), table.dtype)])  # (words + 1, P)
 
     @classmethod
     def none(cls) -> WordVectors:
+        """Make an empty table, of dimension 0."""
         return cls(StringTable.build([])[0], np.empty((0, 0), np.float16))
 
     @property
     def size(self) -> int:
+        """Return the number of dimensions, P."""
         return int(self.table.shape[1])
 
     def __call__(self, words: Sequence[str]) -> np.ndarray:
-        """(words, P) those of the words as they are, else in lower case, else zeros."""
+        """Look up vectors (words, P): of the word as written, else in lower case, else zeros."""
         ids = self.words.find(words)
         missing = np.flatnonzero(ids < 0)
         ids[missing] = self.words.find([words[i].lower() for i in missing.tolist()])
         return self.table[ids].astype(np.float32)
 
     def arrays(self) -> Arrays:
+        """Return the arrays to store."""
         return self.words.arrays("vectors") | {"vectors": self.table[:-1]}
 
     @classmethod
     def restore(cls, archive: Archive) -> WordVectors:
+        """Read the vectors of a stored model."""
         words = StringTable.restore(archive, "vectors")
         table = archive.take("vectors", "f", len(words), None)
         archive.check(table.dtype == np.float16, "its vectors have more than 16 bits")
@@ -56,37 +63,58 @@ class WordVectors:
 
 
 def read_vectors(path: str | os.PathLike[str], wanted: Container[str], others: int) -> WordVectors:
-    """The vectors of the words that are wanted, given in NFC, and of the first `others` besides."""
+    """Read the vectors of the `wanted` words, given in NFC, and of the first `others` words besides.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A text file, possibly compressed: on each line a word and its numbers.
+    wanted : container of str
+        Words whose vectors are kept.
+    others : int
+        The number of further words, from the beginning of the file.
+
+    Returns
+    -------
+    WordVectors
+        A table for `BiLSTMTagger.fit`.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read, a line is no vector, or there is none.
+    """
     with closing(Lines(path)) as lines:
-        found = dict(chosen(lines, wanted, others))
-    if not found:
+        vectors = dict(selected(lines, wanted, others))
+    if not vectors:
         raise FileError(f"{lines.name}: no vector in it; expected lines of a word and its numbers")
-    words, ids = StringTable.build(list(found))
-    table = np.array(list(found.values()))
+    words, ids = StringTable.build(list(vectors))
+    table = np.array(list(vectors.values()))
     return WordVectors(words, table[np.argsort(ids)])
 
 
-def chosen(lines: Lines, wanted: Container[str], others: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Each word once, with its vector (P,)."""
-    done: set[str] = set()
+def selected(lines: Lines, wanted: Container[str], others: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield each selected word once, with its vector (P,)."""
+    seen: set[str] = set()
     size = 0
     for line in lines:
         word, *numbers = line.rstrip(" \t").replace("\t", " ").split(" ")
-        if lines.number == 1 and len(numbers) == 1:  # so many words, so many numbers each
+        if lines.number == 1 and len(numbers) == 1:  # number of words, number of dimensions
             continue
-        size = size or len(numbers)
-        if size > MOST_NUMBERS:
-            raise lines.error(f"expected at most {MOST_NUMBERS:,} numbers after a word, got {size:,}")
+        size = size or len(numbers)  # the first vector decides; a word may contain spaces
+        if size > MAX_DIMENSIONS:
+            raise lines.error(f"expected at most {MAX_DIMENSIONS:,} numbers after a word, got {size:,}")
         word = normalize(NFC, " ".join([word, *numbers[: len(numbers) - size]]))
         numbers = numbers[len(numbers) - size :]
-        if word in done or (word not in wanted and others <= 0):
+        if word in seen or (word not in wanted and others <= 0):
             continue
         others -= word not in wanted
-        done.add(word)
+        seen.add(word)
         yield word, parsed(numbers, size, word, lines)
 
 
 def parsed(numbers: list[str], size: int, word: str, lines: Lines) -> np.ndarray:
+    """Convert the numbers after a word to float16; anything but `size` finite numbers is an error."""
     try:
         with np.errstate(over="ignore"):
             vector = np.array(numbers, np.float16)

@@ -1,7 +1,8 @@
-"""What all pages made with Jinja2 share: the library itself, of the extra `report`, and how text gets into a page.
+"""The Jinja2 environment of all pages, and the filters that prepare text and numbers for them.
 
-Words and tags come from anywhere. The templates escape all of them (Jinja2's autoescape), they never get into a script,
-and a content security policy forbids the page any request. `templates/base.html` has the frame and the style sheet.
+Words and tags come from anywhere. The templates escape them (Jinja2's autoescape), they never get into a script, and a
+content security policy forbids the page any request. `templates/base.html` has the frame and the style sheet. Jinja2
+belongs to the extra `report` and is imported only here.
 """
 
 from __future__ import annotations
@@ -10,33 +11,29 @@ from typing import Any
 
 from tagger.errors import TaggerError
 from tagger.escaping import shortened, visible
-from tagger.evaluation.metrics import Rate
+from tagger.reports.text import percent
 
-LONG = 40  # characters of a word, a tag or a reason
+MAX_LENGTH = 40  # characters shown of a word, a tag or a reason
 
 
 def page_template(name: str) -> Any:
-    """Before any work is done: whether there is what draws the page."""
+    """Load the template of a page; raise a `TaggerError` without Jinja2, which callers do before any other work."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
         hint = "expected the library Jinja2: pip install 'hmm-crf-tagger[report]'"
         raise TaggerError(f"cannot make a report: {hint}") from None
-    rooms = Environment(
+    environment = Environment(
         loader=PackageLoader("tagger.reports"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    rooms.filters.update(percent=percent, short=short, visible=visible)
-    return rooms.get_template(name)
+    environment.filters.update(percent=percent, short=short, visible=visible)
+    return environment.get_template(name)
 
 
 def short(text: str) -> str:
-    """Make a word, a tag or a reason visible in at most LONG of its characters."""
-    return visible(text) if len(text) <= LONG else shortened(text, LONG - 1)
-
-
-def percent(rate: Rate, digits: int = 1) -> str:
-    return "–" if rate is None else f"{100 * rate:.{digits}f} %"
+    """Make a word, a tag or a reason visible in at most MAX_LENGTH of its characters."""
+    return visible(text) if len(text) <= MAX_LENGTH else shortened(text, MAX_LENGTH - 1)

@@ -1,4 +1,4 @@
-"""A model as one HTML page: what `tagger inspect` tells, and a heat map of which tag likes to follow which."""
+"""A model as an HTML page: the tables of `tagger inspect`, and a heat map of its transitions."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ import numpy as np
 
 from tagger.models.base import Tagger, TransitionTable
 
-SHOWN = 30  # tags in the heat map
-SHADES = 6
+TAGS_SHOWN = 30  # in the heat map
+SHADES = 6  # of the heat map
 
 
 @dataclass(frozen=True)
 class Cell:
+    """A cell of the heat map."""
+
     text: str
-    shade: str  # a class of the style sheet: s1 to s6 for liked, n1 to n6 for disliked steps
+    shade: str  # a class of the style sheet: s1 to s6 for positive, n1 to n6 for negative numbers
 
 
 @dataclass(frozen=True)
 class Heat:
-    """A row for each tag and one for the beginning of sentences, a column for each tag and one for their end."""
+    """A heat map of transitions: rows are previous tags and the start, columns next tags and the end."""
 
     unit: str
     tags: list[str]
@@ -30,18 +32,19 @@ class Heat:
 
 
 def model_page(template: Any, title: str, model: Tagger) -> str:
+    """Render the page of a model."""
     page: str = template.render(title=title, sections=model.summarize(), heat=heat_map(model))
     return page
 
 
 def heat_map(model: Tagger) -> Heat | None:
-    """Of the most frequent tags."""
+    """Make the heat map of the most frequent tags; None for a model without transitions."""
     steps = model.transition_table()
     if steps is None:
         return None
     K = len(model.classes_)
-    chosen = np.argsort(-model.tag_counts(), kind="stable")[:SHOWN]
-    inside = np.append(chosen, K)
+    chosen = np.argsort(-model.tag_counts(), kind="stable")[:TAGS_SHOWN]
+    inside = np.append(chosen, K)  # K: start and end
     tags = [model.classes_[k] for k in chosen.tolist()]
     return Heat(
         steps.unit, tags, K - len(tags), cells(TransitionTable(steps.unit, steps.values[np.ix_(inside, inside)]))
@@ -49,7 +52,7 @@ def heat_map(model: Tagger) -> Heat | None:
 
 
 def cells(steps: TransitionTable) -> list[list[Cell]]:
-    """The farther from zero, the darker; what was never seen, or hardly ever, is left empty."""
+    """Format the numbers: the farther from zero, the darker; a number that rounds to zero is left out."""
     most = float(np.abs(steps.values).max(initial=0.0)) or 1.0
     form = "{:+.1f}" if steps.unit == "weight" else "{:.2f}"
 

@@ -1,4 +1,4 @@
-"""Numbers to text: the table people put in papers, and JSON for programs."""
+"""Evaluations and comparisons as tables and sentences for a terminal, and as JSON."""
 
 from __future__ import annotations
 
@@ -12,61 +12,67 @@ from tagger.evaluation.metrics import Comparison, Evaluation, Rate
 from tagger.evaluation.significance import Interval
 from tagger.sentence import Sentence
 
-CONFUSIONS = 10  # shown in the table
-AROUND = 5  # words shown on either side of an example
+CONFUSIONS_SHOWN = 10  # in the table
+CONTEXT_WORDS = 5  # on either side of an example
+SIGNIFICANCE_LEVEL = 0.05
 
 
-def as_json(found: Evaluation) -> dict[str, Any]:
-    """Rates as fractions, undefined as null."""
-    whole = asdict(found)
-    whole["tags"] = {row.pop("tag"): row for row in whole["tags"]}
-    return whole
+def as_json(scores: Evaluation) -> dict[str, Any]:
+    """Convert an evaluation to JSON values; rates are fractions, undefined ones null."""
+    values = asdict(scores)
+    values["tags"] = {row.pop("tag"): row for row in values["tags"]}
+    return values
 
 
-def as_table(found: Evaluation, gold: Sequence[Sentence] = (), tokens_per_second: float | None = None) -> str:
-    """What a person wants to see; the sentences `gold` serve as examples."""
-    lines = [f"{name:<20} {value:>9}{more}" for name, value, more in headline(found, tokens_per_second)]
-    if found.unseen_tags:
-        lines.append(f"gold tags that the model does not have: {visible(' '.join(found.unseen_tags))}")
-    return "\n".join([*lines, *tag_table(found), *confusion_table(found, gold)]) + "\n"
+def as_table(scores: Evaluation, gold: Sequence[Sentence] = (), tokens_per_second: float | None = None) -> str:
+    """Format an evaluation as text: figures, tags, and confusions with examples from the sentences `gold`."""
+    lines = [f"{name:<23} {value:>9}{more}" for name, value, more in headline(scores, tokens_per_second)]
+    if scores.unseen_tags:
+        lines.append(f"gold tags that the model does not have: {visible(' '.join(scores.unseen_tags))}")
+    return "\n".join([*lines, *tag_table(scores), *confusion_table(scores, gold)]) + "\n"
 
 
-def headline(found: Evaluation, tokens_per_second: float | None) -> list[tuple[str, str, str]]:
+def headline(scores: Evaluation, tokens_per_second: float | None) -> list[tuple[str, str, str]]:
+    """List the figures as (name, value, remark)."""
+
     def of(tokens: int | None) -> str:
         return "" if tokens is None else f"   of {tokens:,}"
 
     rows = [
-        ("tokens", f"{found.tokens:,}", ""),
-        ("sentences", f"{found.sentences:,}", ""),
-        ("accuracy", percent(found.accuracy), between(found.accuracy_interval)),
-        ("  known words", percent(found.known_accuracy), of(found.known_tokens)),
-        ("  unknown words", percent(found.unknown_accuracy), of(found.unknown_tokens)),
-        ("  ambiguous words", percent(found.ambiguous_accuracy), of(found.ambiguous_tokens)),
-        ("sentences all right", percent(found.sentence_accuracy), ""),
-        ("macro precision", percent(found.macro.precision), ""),
-        ("macro recall", percent(found.macro.recall), ""),
-        ("macro F1", percent(found.macro.f1), ""),
-        ("Cohen's kappa", "–" if found.kappa is None else f"{found.kappa:.4f}", ""),
+        ("tokens", f"{scores.tokens:,}", ""),
+        ("sentences", f"{scores.sentences:,}", ""),
+        ("accuracy", percent(scores.accuracy), between(scores.accuracy_interval)),
+        ("  known words", percent(scores.known_accuracy), of(scores.known_tokens)),
+        ("  unknown words", percent(scores.unknown_accuracy), of(scores.unknown_tokens)),
+        ("  ambiguous words", percent(scores.ambiguous_accuracy), of(scores.ambiguous_tokens)),
+        ("sentences fully correct", percent(scores.sentence_accuracy), ""),
+        ("macro precision", percent(scores.macro.precision), ""),
+        ("macro recall", percent(scores.macro.recall), ""),
+        ("macro F1", percent(scores.macro.f1), ""),
+        ("Cohen's kappa", "–" if scores.kappa is None else f"{scores.kappa:.4f}", ""),
     ]
     return rows if tokens_per_second is None else [*rows, ("tokens/s", f"{tokens_per_second:,.0f}", "")]
 
 
 def between(interval: Interval | None) -> str:
+    """Write an interval in percent."""
     return f"   95 % interval {100 * interval[0]:.2f} to {100 * interval[1]:.2f}" if interval else ""
 
 
-def tag_table(found: Evaluation) -> list[str]:
-    tags = [visible(row.tag) for row in found.tags]
+def tag_table(scores: Evaluation) -> list[str]:
+    """Format precision, recall, F1 and support of each tag."""
+    tags = [visible(row.tag) for row in scores.tags]
     columns = max(map(width, [*tags, "guess"]))
     lines = ["", f"{'tag':<{columns}} {'precision':>10} {'recall':>9} {'F1':>9} {'support':>8}"]
-    for tag, row in zip(tags, found.tags, strict=True):
+    for tag, row in zip(tags, scores.tags, strict=True):
         rates = f"{percent(row.precision):>10} {percent(row.recall):>9} {percent(row.f1):>9}"
         lines.append(f"{padded(tag, columns)} {rates} {row.support:>8,}")
     return lines
 
 
-def confusion_table(found: Evaluation, gold: Sequence[Sentence]) -> list[str]:
-    shown = found.confusions[:CONFUSIONS]
+def confusion_table(scores: Evaluation, gold: Sequence[Sentence]) -> list[str]:
+    """Format the most frequent confusions, with examples."""
+    shown = scores.confusions[:CONFUSIONS_SHOWN]
     if not shown:
         return []
     columns = max(width(visible(tag)) for c in shown for tag in ("guess", c.gold, c.guess))
@@ -80,7 +86,7 @@ def confusion_table(found: Evaluation, gold: Sequence[Sentence]) -> list[str]:
 
 def excerpt(sentence: Sentence, place: int) -> str:
     """Show the words around a token, which is put in brackets."""
-    begin, end = max(0, place - AROUND), place + AROUND + 1
+    begin, end = max(0, place - CONTEXT_WORDS), place + CONTEXT_WORDS + 1
     words = [*sentence.words[begin:place], f"[{sentence.words[place]}]", *sentence.words[place + 1 : end]]
     return "… " * (begin > 0) + visible(" ".join(words)) + " …" * (end < len(sentence))
 
@@ -99,23 +105,23 @@ def padded(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
-def in_words(found: Comparison, first: str, second: str) -> str:
-    """A difference as a sentence."""
-    difference = found.difference or 0.0
+def in_words(comparison: Comparison, first: str, second: str) -> str:
+    """Describe a comparison of two taggers in sentences."""
+    difference = comparison.difference or 0.0
     if not difference:
         return f"{first} and {second} are equally accurate."
     sign = 1 if difference > 0 else -1
     better, worse = (first, second)[::sign]
-    low, high = sorted(100 * sign * bound for bound in found.interval or (difference, difference))
-    chance = "less than 0.0002" if found.p_value < 0.0002 else f"{found.p_value:.4f}"
-    hardly = "this one is hardly chance"
-    meaning = hardly if found.p_value < 0.05 else "this one may well be chance"
+    low, high = sorted(100 * sign * bound for bound in comparison.interval or (difference, difference))
+    p = "p < 0.0002" if comparison.p_value < 0.0002 else f"p = {comparison.p_value:.2g}"
+    meaning = "significant" if comparison.p_value < SIGNIFICANCE_LEVEL else "not significant"
     return (
         f"{better} is better than {worse} by {abs(100 * difference):.2f} points "
         f"(95 % interval {low:.2f} to {high:.2f}).\n"
-        f"If both were equally good, a difference like this would come up with probability {chance}; {meaning}."
+        f"The difference is {meaning} ({p})."
     )
 
 
-def percent(rate: Rate) -> str:
-    return "–" if rate is None else f"{100 * rate:.2f} %"
+def percent(rate: Rate, digits: int = 2) -> str:
+    """Write a rate in percent, or a dash if it is undefined."""
+    return "–" if rate is None else f"{100 * rate:.{digits}f} %"

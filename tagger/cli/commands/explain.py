@@ -18,6 +18,7 @@ from tagger.files.writing import open_output
 from tagger.models.explain import Explanation, explain
 from tagger.models.store import load_model
 from tagger.reports.explanation import explanation_page
+from tagger.reports.html import page_template
 
 
 @click.command(
@@ -61,6 +62,7 @@ def command(
         raise click.UsageError("--json and --html: choose one.")
     if len(model_paths) > 1:
         raise click.UsageError("-m: several models have no score whose parts could be named: explain one at a time.")
+    template = page_template("explanation.html") if as_page else None
     model = load_model(*model_paths)
     if model.explanation_note:
         say(model.explanation_note, quiet)
@@ -68,9 +70,9 @@ def command(
     lines = hint.opening(Lines(file, encoding), format)
     sentences = hint.sentences(read_sentences(lines, format, tagged=False, column=model.column_))
     with open_output(output) as stream:
-        if as_page:
+        if template:
             explained = explain(model, [sentence for sentence in sentences if len(sentence)])
-            stream.write(encoded(explanation_page(explained)))
+            stream.write(encoded(explanation_page(template, explained)))
             return
         for sentence in sentences:
             tokens = explain(model, [sentence])[0]
