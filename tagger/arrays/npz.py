@@ -30,7 +30,7 @@ MAX_MEMBERS = 5000
 MAX_DESCRIPTION = 1 << 20  # bytes of the description, beyond ten times the file's size
 MAX_INTEGER = (1 << 63) - 1  # in a description
 MAX_COUNT = 1 << 40  # of any event in a corpus
-MAX_MAGNITUDE = 1e12  # of any parameter; sums of such numbers stay finite in float32
+MAX_ABS = 1e12  # of any parameter; sums of such numbers stay finite in float32
 MIN_POSITIVE = 1e-100  # of any frequency; products of a few such numbers stay above 0
 MAGIC = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(
@@ -54,12 +54,8 @@ class Archive:
         methods = {member.compress_type for member in declared}
         self.check(methods <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}, "expected no compression other than deflate")
         total = sum(member.file_size for member in declared)
+        self.max_bytes = MAX_EXPANSION * self.size + FREE_EXPANSION  # of all arrays together
         self.check(total < self.max_bytes, f"it would decompress to {total:,} bytes")
-
-    @property
-    def max_bytes(self) -> int:
-        """Bytes that the arrays of a file of this size may have."""
-        return MAX_EXPANSION * self.size + FREE_EXPANSION
 
     def has(self, name: str) -> bool:
         """Return whether there is an array of that name, not taken yet."""
@@ -86,9 +82,9 @@ class Archive:
             raise
         except Exception as error:  # zipfile and zlib raise many kinds on damaged members
             raise self.error(f"the array {name!r} cannot be read ({quote(str(error))})") from error
-        lowest, highest = (float(array.min(initial=0)), float(array.max(initial=0))) if kind == "f" else (0.0, 0.0)
-        if not (lowest > -MAX_MAGNITUDE and highest < MAX_MAGNITUDE):  # NaN fails both comparisons
-            raise self.error(f"the array {name!r} holds numbers that are not finite, or out of all bounds")
+        # A NaN is the minimum and the maximum of its array, and fails both comparisons.
+        if kind == "f" and not (float(array.min(initial=0)) > -MAX_ABS and float(array.max(initial=0)) < MAX_ABS):
+            raise self.error(f"the array {name!r} holds numbers that are not finite, or beyond {MAX_ABS:g}")
         return array
 
     def header(self, name: str, stream: IO[bytes]) -> tuple[np.dtype, tuple[int, ...]]:
@@ -143,7 +139,9 @@ class Archive:
                 parse_constant=finite_number,
             )
         except (ValueError, RecursionError) as error:
-            raise self.error("its description is not JSON, or has numbers out of all bounds") from error
+            raise self.error(
+                "its description is not JSON, or has numbers that are not finite or over 64 bits"
+            ) from error
         if not isinstance(meta, dict):
             raise self.error("its description is not an object")
         self.meta = meta

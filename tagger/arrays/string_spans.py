@@ -141,6 +141,12 @@ class ByteStrings:
         return same
 
 
+def code_points(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the code points of all strings, string after string, and the length of each string."""
+    text = "".join(strings).encode("utf-32-le", "surrogatepass")
+    return np.frombuffer(text, "<u4"), np.fromiter(map(len, strings), np.int64, len(strings))
+
+
 def hashes(blob: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Compute the 64-bit hash of each span of a blob."""
     sums = np.zeros(len(blob) + 1, np.uint64)

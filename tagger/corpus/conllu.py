@@ -49,14 +49,11 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
         words.append(cells[1])
         if tagged is not False:
             tag = cells[COLUMNS[column]]
-            if tag in ("", "_"):
-                if not tagged:
-                    tags.append(NO_TAG)
-                    continue
+            if tagged and tag in ("", "_"):
                 other = "xpos" if column == "upos" else "upos"
                 fault = f"expected a tag in column {column}, got {quote(tag)}. Set column to {other}."
                 raise lines.error(fault, MissingTagError)
-            tags.append(tag)
+            tags.append(NO_TAG if tag == "_" else tag)
     if words or (layout and not tagged):
         begin = lines.number - len(layout) + 1
         yield Sentence(words, None if tagged is False else tags, ("conllu", *layout), line=begin)

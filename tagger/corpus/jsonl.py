@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from tagger.corpus.checks import check_cells
 from tagger.errors import CorpusError
@@ -28,11 +28,7 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
             if not tagged:
                 yield Sentence([], layout=("jsonl", ""))
             continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            raise lines.error(f"expected a JSON object on the line, got {quote(line)}") from None
-        record = record if isinstance(record, dict) else {}
+        record = parse_object(line, lines)
         words, tags = strings(record.get("words")), strings(record.get("tags")) if tagged else None
         if tagged is None:
             tags = optional_strings(record.get("tags"), len(words or ()))
@@ -41,6 +37,17 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
             raise lines.error(f"expected {expected} of non-empty strings, got {quote(line)}")
         if words or not tagged:
             yield Sentence(words, tags, ("jsonl", line), line=lines.number)
+
+
+def parse_object(line: str, lines: Lines) -> dict[str, Any]:
+    """Parse the JSON object of a line."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        raise lines.error(f"expected a JSON object on the line, got {quote(line)}")
+    return record
 
 
 def optional_strings(tags: object, count: int) -> Sequence[str] | None:
@@ -63,20 +70,22 @@ def significant(probability: float) -> float:
     return float(f"{probability:.4g}")
 
 
-def loaded(line: str) -> dict[str, Any]:
-    """Parse an object that was valid when it was read; deep nesting can fail here, where the stack is deeper."""
-    try:
-        return cast(dict[str, Any], json.loads(line))
-    except RecursionError:
-        raise CorpusError(TOO_DEEP) from None
-
-
 def write(sentence: Sentence, column: str) -> str:
     """Return the line of a sentence, with the other keys of the object it was read from."""
     lines = sentence.lines_of("jsonl") or ("{}",)
     if not lines[0]:
         return "\n"
-    record = loaded(lines[0])
+    try:
+        return json.dumps(new_object(sentence, lines[0]), ensure_ascii=False, allow_nan=False) + "\n"
+    except ValueError:
+        raise CorpusError("expected finite numbers, got NaN or infinity, which JSON cannot express") from None
+    except RecursionError:
+        raise CorpusError(TOO_DEEP) from None
+
+
+def new_object(sentence: Sentence, line: str) -> dict[str, Any]:
+    """Make the object of a sentence from the line it was read from: words, tags and the like are replaced."""
+    record: dict[str, Any] = json.loads(line)
     record["words"] = list(check_cells(sentence.words, ""))
     if sentence.tags is not None:
         record["tags"] = list(check_cells(sentence.tags, ""))
@@ -89,9 +98,4 @@ def write(sentence: Sentence, column: str) -> str:
         record["nbest"] = [{"probability": significant(p), "tags": list(tags)} for p, tags in sentence.nbest]
     if sentence.offsets is not None:
         record["offsets"] = sentence.offsets
-    try:
-        return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
-    except ValueError:
-        raise CorpusError("expected finite numbers, got NaN or infinity, which JSON cannot express") from None
-    except RecursionError:
-        raise CorpusError(TOO_DEEP) from None
+    return record

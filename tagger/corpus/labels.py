@@ -24,16 +24,12 @@ def tagged_sentences(X: Iterable[Any], y: Iterable[Any] | None, names: tuple[str
     sentences = sentence_list(X, names[0])
     if y is None:
         if not all(map(isinstance, sentences, repeat(Sentence))) or None in map(get_tags, sentences):
-            raise ValueError(
-                f"{names[0]}: expected Sentences with tags, got other items. Pass {names[1]}, or tag them."
-            )
+            raise ValueError(f"{names[0]}: expected Sentences with tags, got others. Pass {names[1]}, or tag them.")
         tag_lists(map(get_tags, sentences), f"tags of {names[0]}")
         return sentences
     tags = tag_lists(y, names[1])
     if len(sentences) != len(tags):
-        raise ValueError(
-            f"{names[1]}: expected {several(len(sentences), 'tag list')}, one per sentence, got {len(tags):,}"
-        )
+        raise ValueError(f"{names[1]}: expected {several(len(sentences), 'list')} of tags, got {len(tags):,}")
     return [Sentence(words_of(words), sentence_tags) for words, sentence_tags in zip(sentences, tags, strict=True)]
 
 

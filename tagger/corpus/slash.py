@@ -82,16 +82,13 @@ def written_tokens(sentence: Sentence) -> Sequence[str]:
 
 def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
     """Yield the sentences."""
-    cache = TokenCache(lines)
+    split = TokenCache(lines).__getitem__ if tagged else split_if_tagged
     for line in lines:
         line_tokens = tokens(line)
-        if tagged is None and line_tokens:
-            words, tags = zip(*map(split_if_tagged, line_tokens), strict=True)
-            yield Sentence(words, tags, line=lines.number)
-        elif not tagged:
+        if tagged is False or not (tagged or line_tokens):
             yield Sentence(line_tokens, line=lines.number)
         elif line_tokens:
-            words, tags = zip(*map(cache.__getitem__, line_tokens), strict=True)
+            words, tags = zip(*map(split, line_tokens), strict=True)
             yield Sentence(words, tags, line=lines.number)
 
 

@@ -60,8 +60,7 @@ def content_mismatch(begin: bytes, encoding: str) -> str | None:
         return "expected text, got {}. {}.".format(*signature)
     if codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")):
         return None
-    by_mark = next((name for mark, name in BYTE_ORDER_MARKS.items() if begin.startswith(mark)), None)
-    likely = by_mark or two_byte_encoding(begin)
+    likely = next((name for mark, name in BYTE_ORDER_MARKS.items() if begin.startswith(mark)), two_byte_encoding(begin))
     advice = f"Set encoding to {likely}, or save the text as utf-8."
     return f"expected {encoding}, got what looks like {likely}. {advice}" if likely else None
 

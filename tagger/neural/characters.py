@@ -13,6 +13,7 @@ import numpy as np
 
 from tagger.arrays.keyed import find_keys
 from tagger.arrays.npz import Archive, Arrays, narrow
+from tagger.arrays.string_spans import code_points
 from tagger.normalization import both_ends
 
 LONGEST = 40  # letters of a word
@@ -48,8 +49,3 @@ class CharacterSet:
         letters = archive.take("alphabet", "u", None).astype(np.int64)
         archive.check(bool((np.diff(letters) > 0).all()), "its alphabet is not in order")
         return cls(letters)
-
-
-def code_points(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    text = "".join(words).encode("utf-32-le", "surrogatepass")
-    return np.frombuffer(text, "<u4").astype(np.int64), np.fromiter(map(len, words), np.int64, len(words))

@@ -72,8 +72,7 @@ class Lexicon:
     def joined(self, other: Lexicon, K: int) -> Lexicon:
         """Merge with a lexicon of the same tag set and form, adding counts."""
         words, _ = StringTable.build(list(dict.fromkeys([*self.words.strings(), *other.words.strings()])))
-        sides = (self, other)
-        cells = [words.find(side.words.strings())[side.rows.owners] * K + side.rows.tags for side in sides]
+        cells = [words.find(side.words.strings())[side.rows.owners] * K + side.rows.tags for side in (self, other)]
         distinct, inverse = np.unique(np.concatenate(cells), return_inverse=True)
         counts = np.bincount(inverse, weights=np.concatenate([self.counts, other.counts])).astype(np.int64)
         return Lexicon(words, RaggedRows.of(distinct, len(words), K), counts, self.form)
@@ -90,6 +89,5 @@ class Lexicon:
         counts = archive.take("lexicon.counts", "u", len(rows.tags))
         archive.check(int(counts.max(initial=0)) < MAX_COUNT, f"its word counts exceed {MAX_COUNT:,}")
         form = archive.meta.get("normalization")  # absent in files of format 1
-        known = form in NORMALIZATION_FORMS
-        archive.check(known, f"expected the normalization {NFC} or null, got {quote(str(form))}")
+        archive.check(form in NORMALIZATION_FORMS, f"expected normalization {NFC} or null, got {quote(str(form))}")
         return cls(words, rows, counts.astype(np.int64), form)

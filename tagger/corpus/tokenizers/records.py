@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tagger.corpus import conllu
-from tagger.corpus.jsonl import TOO_DEEP
+from tagger.corpus.jsonl import TOO_DEEP, parse_object
 from tagger.corpus.tokenizers.segmenter import LANGUAGES, cut_sentences
 from tagger.escaping import quote
 from tagger.files.reading import Lines
@@ -42,12 +42,7 @@ class JsonTexts:
 
     def parsed(self, line: str, lines: Lines) -> tuple[str, str]:
         """Return the text of an object, and the JSON of the object without it."""
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            record = None
-        if not isinstance(record, dict):
-            raise lines.error(f"expected a JSON object on the line, got {quote(line)}")
+        record = parse_object(line, lines)
         text = record.pop(self.text_column, None)
         if not isinstance(text, str):
             got = "no such key" if text is None else quote(str(text))
