@@ -19,7 +19,7 @@ from tagger.errors import CorpusError, FileError, ModelError, TemplateError
 from tagger.escaping import visible
 from tagger.features.template import describe, parse_templates
 from tagger.files.reading import Lines
-from tagger.files.sniffing import disguise
+from tagger.files.sniffing import content_mismatch
 from tagger.sentence import Sentence
 
 REFUSED, CORRECT = "refused", "correct"
@@ -81,7 +81,9 @@ def check_round_trip(path: Path, sentences: list[Sentence], format: str, tagged:
         return  # without a blank line between sentences, marks end them
     text = b"".join(written)
     path.write_bytes(b"\n" * text.startswith(b"\xef\xbb\xbf") + text)  # a mark that begins a file is no part of it
-    if disguise(path.read_bytes(), "utf-8"):  # words of letters and NULs in turn: it is right to take them for UTF-16
+    if content_mismatch(
+        path.read_bytes(), "utf-8"
+    ):  # words of letters and NULs in turn: it is right to take them for UTF-16
         return
     again = list(read_sentences(Lines(path), format, None if tagged is None else tagged))
     filled = [sentence for sentence in sentences if len(sentence)]

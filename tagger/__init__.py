@@ -1,6 +1,8 @@
-"""Learn part-of-speech taggers from word/TAG corpora.
+"""Part-of-speech taggers learned from word/TAG corpora: HMM, CRF and BiLSTM.
 
-The names below are imported when they are first used, so that the command line starts at once.
+The public names are listed in `__all__`. Each is imported from its module on first use, so that the command line starts
+without NumPy. The packages below, from data to commands: `files`, `arrays`, `corpus`, `words`, `chain` (the dynamic
+programs), `features`, `models`, `hmm`, `crf`, `neural`, `evaluation`, `tagging`, `experiments`, `reports`, `cli`.
 
 >>> from tagger import CRFTagger, read_corpus
 >>> model = CRFTagger(max_iterations=50).fit(read_corpus("corpus.txt"))
@@ -36,7 +38,7 @@ __all__ = [
     "write_corpus",
 ]
 
-HOMES = {
+MODULES = {  # where each public name is defined
     "BiLSTMTagger": "neural.tagger",
     "CRFTagger": "crf.tagger",
     "HMMTagger": "hmm.tagger",
@@ -51,6 +53,6 @@ HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in HOMES:
+    if name not in MODULES:
         raise AttributeError(f"module 'tagger' has no attribute {name!r}")
-    return getattr(import_module(f"tagger.{HOMES[name]}"), name)
+    return getattr(import_module(f"tagger.{MODULES[name]}"), name)

@@ -1,10 +1,11 @@
-"""The program `tagger`, also as `python -m tagger`: Ctrl-C ends it silently until the command line is loaded."""
+"""Entry point of `tagger` and `python -m tagger`. Ctrl-C ends it silently until the command line is loaded."""
 
 import signal
 from typing import NoReturn
 
 
 def main() -> NoReturn:
+    """Run the command line."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from tagger.cli import main

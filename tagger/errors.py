@@ -1,11 +1,13 @@
-"""The error family. Everything a user can cause is a `TaggerError`; the command line turns it into one line.
+"""Exceptions. Every error that a user can cause is a `TaggerError`; the command line prints it as one line.
 
-A message names the place, what was found and what was expected: `gold.txt:17: expected word/TAG, got 'hello'`.
+A message has the form `place: expected X, got Y. What to do.`, for example
+`gold.txt:17: expected word/TAG, got no slash in 'hello'`. Messages name parameters of functions, never options of
+commands.
 """
 
 
 class TaggerError(Exception):
-    """Any refusal of ours that a user can act on."""
+    """Base class of all errors caused by input, files or settings."""
 
 
 class FileError(TaggerError):
@@ -21,21 +23,21 @@ class MissingTagError(CorpusError):
 
 
 class TemplateError(TaggerError):
-    """A line of a feature template cannot be understood."""
+    """A line of a feature template does not follow the syntax."""
 
 
 class ModelError(TaggerError):
-    """A model file is missing, broken, foreign or newer than this program."""
+    """A model file is missing, damaged, of another program or of a newer version."""
 
 
 class MissingModelError(ModelError):
-    """There is no file of that name."""
+    """The model file does not exist."""
 
 
 class TrainingError(TaggerError):
-    """The data or the settings do not allow a model to be learned."""
+    """The corpus or the settings do not allow training."""
 
 
 def several(count: int, noun: str) -> str:
-    """1 word, 2 words"""
+    """Return a count with its noun, in the plural unless the count is 1: `1 word`, `2,000 words`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

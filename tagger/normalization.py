@@ -1,10 +1,10 @@
-"""Words as models see them: in one Unicode form, and without the middle of absurdly long ones.
+"""Unicode normalization of words, and the length limit on words.
 
-`é` as one code point and as `e` with a combining accent is the same letter.
+`é` may be one code point, or `e` with a combining accent. A model has one normalization form: NFC, or none if an older
+version trained it. Words are normalized in training and in tagging; output keeps the original words.
 
-A model has a form, NFC unless it was trained by an older program. Its words are in that form, and so are the words that
-it is asked about; output keeps the words as they came. Nearly all text is in NFC already, which one look at many words
-together tells: a part of a normalised string is normalised, so a joined text that is normalised has only such words.
+Nearly all text is in NFC already. One check of the joined words suffices: every substring of a normalized string is
+normalized.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from unicodedata import is_normalized, normalize
 
 from tagger.sentence import Words
 
-Form = Literal["NFC"] | None  # None: words are compared as they are written
+NormalizationForm = Literal["NFC"] | None  # None: words are compared code point by code point
 
 NFC: Final = "NFC"
-FORMS = (NFC, None)
-LONGEST_WORD = 200  # characters of a word that models see; the longest of the corpora measured has 160
+NORMALIZATION_FORMS = (NFC, None)
+MAX_WORD_LENGTH = 200  # characters; longer words lose their middle. The longest of the corpora measured has 160
 
 
-def normalized(words: Words, form: Form) -> Words:
-    """Words in that form, very long ones cut; the same object if nothing changes."""
+def normalized(words: Words, form: NormalizationForm) -> Words:
+    """Normalize words and cut those over `MAX_WORD_LENGTH`; return the argument itself if nothing changes."""
     if form is not None and not is_normalized(form, "".join(words)):
         words = [normalize(form, word) for word in words]
-    if max(map(len, words), default=0) > LONGEST_WORD:
-        words = [both_ends(word, LONGEST_WORD) for word in words]
+    if max(map(len, words), default=0) > MAX_WORD_LENGTH:
+        words = [both_ends(word, MAX_WORD_LENGTH) for word in words]
     return words
 
 
-def normalized_sentences(sentences: Sequence[Words], form: Form) -> Sequence[Words]:
-    """Sentences whose words are in that form, very long ones cut; the same object if nothing changes."""
-    same = form is None or is_normalized(form, "".join(chain.from_iterable(sentences)))
-    if same and max(map(len, chain.from_iterable(sentences)), default=0) <= LONGEST_WORD:
+def normalized_sentences(sentences: Sequence[Words], form: NormalizationForm) -> Sequence[Words]:
+    """Normalize the words of sentences as `normalized` does; return the argument itself if nothing changes."""
+    in_form = form is None or is_normalized(form, "".join(chain.from_iterable(sentences)))
+    if in_form and max(map(len, chain.from_iterable(sentences)), default=0) <= MAX_WORD_LENGTH:
         return sentences
     return [normalized(words, form) for words in sentences]
 
 
-def both_ends(word: str, most: int) -> str:
-    """Cut a word of more than `most` characters to its first and its last half of so many."""
-    half = most // 2
-    return word if len(word) <= most else word[:half] + word[-half:]
+def both_ends(word: str, limit: int) -> str:
+    """Cut a word of more than `limit` characters to the first and the last `limit // 2`."""
+    half = limit // 2
+    return word if len(word) <= limit else word[:half] + word[-half:]
 
 
 def normalized_keys(lexicon: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """A lexicon whose words are in NFC; words that become equal have the tags of all."""
+    """Normalize the words of a lexicon to NFC; words that become equal share their tags."""
     merged: dict[str, tuple[str, ...]] = {}
     for word, tags in zip(normalized(list(lexicon), NFC), lexicon.values(), strict=True):
         merged[word] = tuple(dict.fromkeys([*merged.get(word, ()), *tags]))

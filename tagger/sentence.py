@@ -1,8 +1,8 @@
-"""`Sentence`: words and their tags, immutable; and `sentence_list`, which accepts sentences in any container.
+"""The class `Sentence`, and conversion of any container of sentences to lists.
 
-Public functions take lists, tuples, generators, columns of data frames and of Arrow tables alike. They call
-`sentence_list` (or `tag_lists`) first; everything behind it works on lists. What is no list of sentences is refused
-there, by a TypeError that names the place.
+Public functions accept lists, tuples, generators, and columns of data frames and Arrow tables. They call
+`sentence_list` or `tag_lists` first; all code behind them works on lists. An argument that is no list of sentences
+raises a TypeError that names the place, for example `X[3][0]`.
 """
 
 from __future__ import annotations
@@ -16,20 +16,49 @@ from tagger.errors import several
 from tagger.escaping import quote, shortened
 
 Words = Sequence[str]
-ANY = "?"  # in the place of a tag: it is open
-NO_TAG = ""  # in the place of a tag: none is written there
+ANY = "?"  # instead of a tag: every tag is allowed
+NO_TAG = ""  # instead of a tag: the input has none
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Words, and a tag for each of them unless the sentence is untagged.
+    """A sentence: words, optionally with tags and what readers and taggers know about them. Immutable.
 
-    `layout` belongs to the format the sentence was read from, whose name it begins with: the lines it needs to write
-    the sentence back with everything that is neither word nor tag (CoNLL-U's other columns, say). A tagger may add how
-    probable each tag is, and the best taggings of the whole sentence with the probability of each. `offsets` are the
-    places of the words in a text they were cut from: the first character of each, and the one after its last. `line` is
-    the line of the file where the sentence begins, from 1. Of all these, None means absent. `retagged` is true if the
-    tags are newer than the layout: probabilities in its lines belong to older tags.
+    Parameters
+    ----------
+    words : sequence of str
+        The words.
+    tags : sequence of str, optional
+        One tag per word. None if the sentence is untagged.
+    layout : tuple of str, optional
+        Name of the format the sentence was read from, then the lines needed to write it back with all that is neither
+        word nor tag (the other columns of CoNLL-U, for example).
+    probabilities : sequence of float, optional
+        Probability of each tag.
+    nbest : sequence of (float, sequence of str), optional
+        The most probable taggings of the whole sentence, each with its probability.
+    offsets : sequence of (int, int), optional
+        Start and end of each word in the text it was cut from, in characters.
+    line : int, optional
+        Line of the file where the sentence begins, from 1.
+    retagged : bool, default False
+        Whether the tags are newer than `layout`, whose probabilities then belong to older tags.
+
+    Raises
+    ------
+    TypeError
+        If `words` is a string or not iterable.
+    ValueError
+        If `tags`, `probabilities` or `offsets` differ from `words` in length.
+
+    Examples
+    --------
+    >>> from tagger import Sentence
+    >>> sentence = Sentence(["The", "dog", "barks"], ["DT", "NN", "VBZ"])
+    >>> len(sentence)
+    3
+    >>> sentence.tags
+    ('DT', 'NN', 'VBZ')
     """
 
     words: Sequence[str]
@@ -51,7 +80,7 @@ class Sentence:
             self.align("offsets", "offset")
 
     def align(self, name: str, noun: str) -> None:
-        """Make a tuple of what there is one of for each word."""
+        """Convert an attribute with one value per word to a tuple, and check its length."""
         values = tuple(getattr(self, name))
         object.__setattr__(self, name, values)
         if len(values) != len(self.words):
@@ -61,9 +90,9 @@ class Sentence:
         return len(self.words)
 
     def __reduce__(self) -> tuple[Callable[..., Sentence], tuple[object, ...]]:
-        """Four times as fast as what a dataclass does by itself when it is sent to another process."""
+        """Pickle as a call with positional arguments: four times as fast as the default of a dataclass with slots."""
         fields = (self.words, self.tags, self.layout, self.probabilities, self.nbest, self.offsets, self.line)
-        return rebuilt, (self.retagged, *fields)
+        return rebuild, (self.retagged, *fields)
 
     def with_tags(
         self,
@@ -71,21 +100,36 @@ class Sentence:
         probabilities: Sequence[float] | None = None,
         nbest: Sequence[tuple[float, Sequence[str]]] | None = None,
     ) -> Sentence:
-        """Copy the sentence with other tags; probabilities and n-best taggings of the old ones are dropped."""
+        """Copy the sentence with other tags.
+
+        Parameters
+        ----------
+        tags : sequence of str
+            One tag per word.
+        probabilities : sequence of float, optional
+            Probability of each tag. Those of the old tags are dropped.
+        nbest : sequence of (float, sequence of str), optional
+            Best taggings of the sentence. Those of the old tagging are dropped.
+
+        Returns
+        -------
+        Sentence
+            The copy; `layout`, `offsets` and `line` are those of this sentence.
+        """
         return Sentence(self.words, tags, self.layout, probabilities, nbest, self.offsets, self.line, retagged=True)
 
     def lines_of(self, format: str) -> tuple[str, ...]:
-        """The lines the sentence was read from, if they were of that format."""
+        """Return the lines the sentence was read from if they are of that format, else an empty tuple."""
         return self.layout[1:] if self.layout and self.layout[0] == format else ()
 
 
-def rebuilt(retagged: bool, *fields: Any) -> Sentence:
-    """Build a sentence that comes from another process."""
+def rebuild(retagged: bool, *fields: Any) -> Sentence:
+    """Build a sentence from its pickled fields."""
     return Sentence(*fields, retagged=retagged)
 
 
 def open_tokens(sentences: Iterable[Sentence]) -> int:
-    """How many words have `?` for a tag; where a tag set has one for question marks, those do not count."""
+    """Count the words with the tag `?`. A mark without letter or digit does not count: `?` may be its own tag."""
     return sum(
         tag == ANY and any(map(str.isalnum, word))
         for sentence in sentences
@@ -95,48 +139,51 @@ def open_tokens(sentences: Iterable[Sentence]) -> int:
 
 LISTS = frozenset([list, tuple])
 LISTS_AND_SENTENCES = LISTS | {Sentence}
-STRING = frozenset([str])
+STRING = frozenset([str])  # `issuperset(map(type, …))` checks all words of a corpus without a Python loop
 
 
 def words_of(sentence: Sentence | Words) -> Words:
+    """Return the words of a Sentence, or the list of words itself."""
     return sentence.words if isinstance(sentence, Sentence) else sentence
 
 
 def sentence_list(X: Iterable[Any], name: str = "X") -> list[Any]:
-    """List the sentences of any iterable, each a Sentence or a list or tuple of strings; `name` is for messages."""
+    """List the sentences of any iterable, each as a Sentence or a list or tuple of strings; messages use `name`."""
     items = list(contents(X, name, "a list of sentences, each a list of words"))
-    usual = LISTS_AND_SENTENCES.issuperset(map(type, items)) and only_strings(map(words_of, items))
-    return items if usual else [plain_sentence(item, f"{name}[{i}]") for i, item in enumerate(items)]
+    is_plain = LISTS_AND_SENTENCES.issuperset(map(type, items)) and only_strings(map(words_of, items))
+    return items if is_plain else [plain_sentence(item, f"{name}[{i}]") for i, item in enumerate(items)]
 
 
 def tag_lists(y: Iterable[Any], name: str = "y") -> list[Sequence[str]]:
-    """List the tags of sentences, given in any iterable of iterables of strings."""
+    """List the tags of sentences, each as a list or tuple of strings, from any iterable of iterables."""
     items = list(contents(y, name, "a list with a list of tags for each sentence"))
-    usual = LISTS.issuperset(map(type, items)) and only_strings(items)
-    return items if usual else [strings(item, f"{name}[{i}]", "tag") for i, item in enumerate(items)]
+    is_plain = LISTS.issuperset(map(type, items)) and only_strings(items)
+    return items if is_plain else [strings(item, f"{name}[{i}]", "tag") for i, item in enumerate(items)]
 
 
 def only_strings(lists: Iterable[Iterable[Any]]) -> bool:
+    """Return True if all items of all lists are of type str itself."""
     return STRING.issuperset(map(type, chain.from_iterable(lists)))
 
 
 def plain_sentence(item: Any, place: str) -> Sentence | list[str]:
-    """Take one sentence from any container: a Sentence stays one, all else becomes a list of strings."""
+    """Convert one sentence: a Sentence stays one, any other container becomes a list of strings."""
     if not isinstance(item, Sentence):
         return strings(item, place, "word")
     return item if only_strings([item.words]) else replace(item, words=strings(item.words, place, "word"))
 
 
 def strings(items: Any, place: str, noun: str) -> list[str]:
-    found = [as_python(item) for item in contents(items, place, f"a list of {noun}s")]
-    for i, item in enumerate(found):
-        if not isinstance(item, str):
-            raise TypeError(f"{place}[{i}]: expected a {noun}, which is a string, got {described(item)}.")
-    return found
+    """Convert any container of strings to a list; refuse other items."""
+    values = [as_python(item) for item in contents(items, place, f"a list of {noun}s")]
+    for i, value in enumerate(values):
+        if not isinstance(value, str):
+            raise TypeError(f"{place}[{i}]: expected a {noun}, which is a string, got {described(value)}.")
+    return values
 
 
 def contents(items: Any, place: str, expected: str) -> Iterable[Any]:
-    """Refuse what has no members in a fixed order, and strings, whose members are letters."""
+    """Return an iterable of the items; refuse containers without order, and strings, whose items are characters."""
     if type(items) in LISTS:
         return items
     items = as_python(items)
@@ -147,12 +194,13 @@ def contents(items: Any, place: str, expected: str) -> Iterable[Any]:
 
 
 def as_python(value: Any) -> Any:
-    """Convert arrays (`to_pylist`) and scalars (`as_py`) of Arrow, which is not imported for that."""
+    """Convert Arrow arrays (`to_pylist`) and scalars (`as_py`) without importing Arrow."""
     convert = getattr(value, "to_pylist", None) or getattr(value, "as_py", None)
     return value if convert is None else convert()
 
 
 def is_iterable(value: Any) -> bool:
+    """Return True if `iter` accepts the value."""
     try:
         iter(value)
     except TypeError:
@@ -161,6 +209,7 @@ def is_iterable(value: Any) -> bool:
 
 
 def described(value: Any) -> str:
+    """Describe a value of the wrong type for a message."""
     if isinstance(value, str):
         return f"the string {quote(value)}"
     return f"{shortened(repr(value))} ({type(value).__name__})"

@@ -32,7 +32,7 @@ def test_words_are_computed_once():
 def small(monkeypatch):
     """Caches with room for ten words."""
     monkeypatch.setattr(cache, "CACHE_BYTES", 1)
-    monkeypatch.setattr(cache, "LEAST_WORDS", 10)
+    monkeypatch.setattr(cache, "MIN_CAPACITY", 10)
     monkeypatch.setattr(cache, "FULL_CACHES", 1_000_000)  # models of other tests may still be alive
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagger.corpus import FORMATS, LOOK_AHEAD, read_corpus, read_sentences, recognise, slash, write_corpus
+from tagger.corpus import FORMATS, LOOK_AHEAD, read_corpus, read_sentences, recognize_format, slash, write_corpus
 from tagger.errors import CorpusError, FileError
 from tagger.files.reading import Lines
 from tagger.sentence import Sentence
@@ -404,7 +404,7 @@ def test_json_of_another_shape_is_refused(line):
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_every_format_is_recognised_by_its_content(format, ends, mark):
     text = SAMPLES[format]
-    assert recognise(text.split("\n")) == format
+    assert recognize_format(text.split("\n")) == format
     assert read_text(mark + text.replace("\n", ends)) == read_text(text, format)
 
 
@@ -442,7 +442,7 @@ def test_a_name_does_not_decide_the_format_of_a_corpus(file, name):
     ],
 )
 def test_look_alikes_are_told_apart(text, format):
-    assert recognise(text.removesuffix("\n").split("\n")) == format
+    assert recognize_format(text.removesuffix("\n").split("\n")) == format
 
 
 def test_sentences_of_one_word_stay_sentences(file):
@@ -525,10 +525,10 @@ def test_what_can_be_read_but_is_too_deep_to_be_written_is_refused():
 
 
 def test_tokens_that_come_back_are_remembered_up_to_a_bound(file, monkeypatch):
-    monkeypatch.setattr(slash, "REMEMBERED", 2)
+    monkeypatch.setattr(slash, "MAX_CACHED_TOKENS", 2)
     path = file("a/X b/Y c/Z a/X\nd/X b/Y\n")
     assert [s.tags for s in read_corpus(path)] == [("X", "Y", "Z", "X"), ("X", "Y")]
-    split = slash.Split(Lines(path))
+    split = slash.TokenCache(Lines(path))
     assert [split[token] for token in ("a/X", "b/Y", "c/Z", "a/X")][-1] == ("a", "X") and len(split) <= 2
 
 

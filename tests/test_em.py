@@ -40,7 +40,7 @@ def climb(**settings):
 @pytest.mark.parametrize("dense", [True, False])
 def test_em_never_lowers_its_objective(rare_count, dense, monkeypatch):
     if not dense:
-        monkeypatch.setattr("tagger.arrays.keyed.DENSE", 0)
+        monkeypatch.setattr("tagger.arrays.keyed.MAX_DENSE_CELLS", 0)
     raw = [line.split() for line in RAW]
     _, seen = climb(text=TEXT + PARTLY, partial=True, unlabeled=raw, rare_count=rare_count)
     assert [len(values) for values in seen.values()] == [9, 9]

@@ -15,7 +15,7 @@ from tagger.evaluation import significance
 from tagger.evaluation.metrics import Comparison, compare
 from tagger.evaluation.significance import chance, interval
 from tagger.reports.text import excerpt, in_words
-from tagger.words.overlap import marks, overlap
+from tagger.words.overlap import fingerprints, overlap
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 TEST = DATA / "english-test.txt"
@@ -184,7 +184,7 @@ def test_sentences_of_the_training_corpus_are_noticed(folder):
 
 def test_short_sentences_prove_nothing():
     """The training text was *a b c d e* and *Thank you !*; the order of words matters, what stands around does not."""
-    seen = marks(ByteStrings.of([*"abcde", "Thank", "you", "!"]), np.arange(8), np.array([5, 3]))
+    seen = fingerprints(ByteStrings.of([*"abcde", "Thank", "you", "!"]), np.arange(8), np.array([5, 3]))
     assert len(seen) == 1
     assert overlap([["Thank", "you", "!"], [*"abcde"], [*"abcdf"], [*"abced"], [*"abcdea"], []], seen) == 1
     assert overlap([], seen) == overlap([["Thank", "you", "!"]], seen) == 0

@@ -11,7 +11,7 @@ from tagger.features.encoder import learn_features, token_keys, word_keys
 from tagger.features.functions import FUNCTIONS, NUMBERED, WordForms, shape
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import SHIPPED, Part, describe, margin, parse_templates, template_text
-from tagger.normalization import LONGEST_WORD
+from tagger.normalization import MAX_WORD_LENGTH
 from tagger.words.windows import Windows
 
 
@@ -181,7 +181,7 @@ def test_the_comparison_template_equals_the_description_of_the_rivals_features()
 def test_very_long_words_are_seen_by_their_ends_in_training_and_tagging():
     long, like = "a" * 5000 + "b" * 5000, "a" * 100 + "c" * 50 + "b" * 100
     model = CRFTagger(threads=1).fit([Sentence([long, "x"], ["A", "B"]), Sentence(["x", "y"], ["B", "B"])])
-    assert max(map(len, model.lexicon_.words.strings())) == LONGEST_WORD
+    assert max(map(len, model.lexicon_.words.strings())) == MAX_WORD_LENGTH
     assert model.lexicon_.known([long, like, "a" * 200]).tolist() == [True, True, False]
     assert model.predict([[long], [like]]) == [["A"], ["A"]]
     assert describe([long], parse_templates("lower[0]")) == [["lower[0]=" + "a" * 100 + "b" * 100]]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tagger.errors import CorpusError, FileError, TaggerError
 from tagger.files.reading import Lines, open_input
-from tagger.files.writing import Screen, atomic_writer, open_output
+from tagger.files.writing import TerminalWriter, atomic_writer, open_output
 
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 UNPACKERS = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
@@ -641,7 +641,7 @@ def test_whatever_fails_the_old_file_stays(tmp_path, monkeypatch, step):
 
 def test_a_terminal_shows_control_characters_and_does_not_obey():
     shown = io.BytesIO()
-    screen = Screen(shown)
+    screen = TerminalWriter(shown)
     text = "a\tb\n\x1b[2J\x00\r\x7f\x9b31m é 中 \u200c \u202eab\u2069 \u200f \u2028\n"
     assert screen.write(text.encode()) == len(text.encode())
     assert shown.getvalue().decode() == (
@@ -651,7 +651,7 @@ def test_a_terminal_shows_control_characters_and_does_not_obey():
 
 def test_a_terminal_gets_characters_whole_and_no_single_byte_that_it_could_obey():
     shown = io.BytesIO()
-    screen = Screen(shown)
+    screen = TerminalWriter(shown)
     for byte in "é\u202e中".encode() + b"\x9b2J\n":
         screen.write(bytes([byte]))
     assert shown.getvalue().decode() == "é\\u202e中\\x9b2J\n"

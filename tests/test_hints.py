@@ -8,7 +8,7 @@ import pytest
 
 from tagger import HMMTagger, Sentence, read_corpus, save_model
 from tagger.cli import run
-from tagger.corpus.tsv import header
+from tagger.corpus.tsv import find_header
 from tagger.sentence import open_tokens
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -243,4 +243,4 @@ def test_a_corpus_with_few_blank_lines_and_one_with_a_word_per_line_are_named(sa
     "tokens", [[("word", "N"), ("a", "D")], [("the", "tag")], [("word", "tag"), ("other", "tag")], []]
 )
 def test_other_first_words_are_words(tokens):
-    assert header([Sentence(*zip(*tokens, strict=True))] if tokens else []) is None
+    assert find_header([Sentence(*zip(*tokens, strict=True))] if tokens else []) is None

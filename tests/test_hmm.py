@@ -426,7 +426,7 @@ def test_votes_of_the_first_order_have_no_third():
 @pytest.mark.parametrize("dense", [True, False])
 def test_transitions_sum_to_one_for_every_context(order, dense, monkeypatch):
     if not dense:
-        monkeypatch.setattr("tagger.arrays.keyed.DENSE", 0)
+        monkeypatch.setattr("tagger.arrays.keyed.MAX_DENSE_CELLS", 0)
     model = fitted(TEXT * 20, order=order)
     K = len(model.classes_)
     for u, v in product(range(K + 1), range(K + 1)):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagger.corpus import render
-from tagger.corpus.tokenizers.segmenter import LONGEST, RawText, pieces
+from tagger.corpus.tokenizers.segmenter import MAX_SENTENCE_LENGTH, RawText, pieces
 from tagger.errors import CorpusError, TaggerError
 from tagger.files.reading import Lines
 from tagger.sentence import Sentence
@@ -84,7 +84,7 @@ def test_no_text_gives_no_sentence():
 
 def test_endless_words_and_sentences_are_cut():
     assert [len(word) for word in read("x" * 2500)[0].words] == [1000, 1000, 500]
-    assert [len(sentence) for sentence in read("word " * (LONGEST + 5))] == [LONGEST, 5]
+    assert [len(sentence) for sentence in read("word " * (MAX_SENTENCE_LENGTH + 5))] == [MAX_SENTENCE_LENGTH, 5]
     assert [len(word) for word in read("x" * 2500, size=300)[0].words] == [1000, 1000, 500]
 
 

@@ -13,7 +13,7 @@ from tagger.arrays.ragged import RaggedRows, sums_to
 @pytest.mark.parametrize("dense", [True, False])
 @pytest.mark.parametrize("count", [0, 1, 300])
 def test_keys_are_counted_and_their_weights_added_up(dense, count, monkeypatch):
-    monkeypatch.setattr(keyed, "DENSE", 1 << 22 if dense else 0)
+    monkeypatch.setattr(keyed, "MAX_DENSE_CELLS", 1 << 22 if dense else 0)
     random = np.random.default_rng(count)
     keys, weights = random.integers(50, size=count), random.random(count) + 0.1
     sums = Counter()

@@ -7,7 +7,7 @@ import pytest
 
 from tagger import HMMTagger, read_corpus, save_model
 from tagger.cli import run
-from tagger.corpus.tag_map import read_map
+from tagger.corpus.tag_map import read_tag_map
 from tagger.errors import TaggerError
 from tagger.sentence import Sentence
 
@@ -26,7 +26,7 @@ def file(tmp_path):
 
 
 def test_tags_are_renamed_and_others_stay_and_are_remembered(file):
-    tag_map = read_map(file("\ufeffNN\tNOUN\r\nNNS\tNOUN\n\n#\tSYM\nNN\tNOUN\n"))
+    tag_map = read_tag_map(file("\ufeffNN\tNOUN\r\nNNS\tNOUN\n\n#\tSYM\nNN\tNOUN\n"))
     sentence = Sentence(list("abcde"), ["NN", "NNS", "VB", "NOUN", "#"])
     assert tag_map.sentence(sentence).tags == ("NOUN", "NOUN", "VB", "NOUN", "SYM")
     assert tag_map.unmapped == {"VB"}
@@ -47,11 +47,11 @@ def test_tags_are_renamed_and_others_stay_and_are_remembered(file):
 )
 def test_a_faulty_map_is_refused_with_its_place(file, text, message):
     with pytest.raises(TaggerError, match=f"map.tsv{message}"):
-        read_map(file(text))
+        read_tag_map(file(text))
 
 
 def test_the_shipped_map_knows_every_tag_of_our_corpora_and_gives_universal_ones():
-    tag_map = read_map(MAP)
+    tag_map = read_tag_map(MAP)
     tags = {tag for sentence in read_corpus(DATA / "english-train.txt") for tag in sentence.tags}
     assert tags <= tag_map.pairs.keys()
     assert tag_map.targets <= set(

@@ -64,7 +64,7 @@ def in_threads(work):
 
 
 def test_every_answer_is_that_of_one_thread(model, expected, monkeypatch):
-    monkeypatch.setattr(word_cache, "LEAST_WORDS", 60)  # so that the caches are full again and again
+    monkeypatch.setattr(word_cache, "MIN_CAPACITY", 60)  # so that the caches are full again and again
     monkeypatch.setattr(word_cache, "CACHE_BYTES", 1)
 
     def work(i):

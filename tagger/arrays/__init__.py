@@ -1,4 +1,4 @@
-"""Arrays without linguistics: the containers that models are made of and stored in.
+"""Array containers that models consist of and are stored in; nothing in them is about language.
 
 Read in this order:
 
@@ -7,7 +7,8 @@ Read in this order:
 - `keyed`: counts, sums and values under sorted whole-number keys;
 - `string_spans`: many strings as spans of one text, cut and hashed without copying;
 - `hash_index`: find numbers among sorted hashes;
-- `string_table`: an immutable set of strings, stored as one UTF-8 blob.
+- `string_table`: an immutable set of strings, stored as one UTF-8 blob;
+- `caching`: cached attributes and objects per thread, without locks.
 
 The idea: one NumPy operation handles a whole corpus or vocabulary at once; no Python object per token.
 """

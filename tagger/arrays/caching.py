@@ -1,7 +1,8 @@
-"""`cached_property` without a lock, as that of Python 3.12 is.
+"""Cached attributes and one object per thread, without locks.
 
-The lock of older versions belongs to the class: threads wait for each other at different objects, and a process that is
-forked while another thread computes waits for ever. Here two threads may compute the same value twice; one is kept.
+`functools.cached_property` has a lock per class before Python 3.12: threads wait for each other at different objects,
+and a process that is forked while another thread computes waits for ever. Here two threads may compute a value twice;
+one of the two is kept.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import Any, Generic, TypeVar, overload
 T = TypeVar("T")
 
 
-class cached_property(Generic[T]):  # noqa: N801 - named as the one it replaces
+class cached_property(Generic[T]):  # noqa: N801 - the name of the one it replaces
+    """Attribute computed at its first use, as `functools.cached_property` of Python 3.12."""
+
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self.compute = compute
         self.__doc__ = compute.__doc__
@@ -28,7 +31,7 @@ class cached_property(Generic[T]):  # noqa: N801 - named as the one it replaces
     def __get__(self, instance: object, owner: type) -> T: ...
 
     def __get__(self, instance: object | None, owner: type) -> cached_property[T] | T:
-        """Called once for an instance: from then on the value in its dictionary comes first."""
+        """Compute the value and store it in the instance, where later uses find it without this call."""
         if instance is None:
             return self
         value: T = instance.__dict__.setdefault(self.name, self.compute(instance))
@@ -36,11 +39,13 @@ class cached_property(Generic[T]):  # noqa: N801 - named as the one it replaces
 
 
 class PerThread(Generic[T]):
+    """One object for each thread. Copies and pickles begin empty."""
+
     def __init__(self) -> None:
         self.local = threading.local()
 
     def get(self, build: Callable[[], T]) -> T:
-        """Return the entry of the calling thread; build it if there is none."""
+        """Return the object of the calling thread; build it if there is none."""
         try:
             entry: T = self.local.entry
         except AttributeError:

@@ -1,57 +1,62 @@
-"""Sums, counts and values kept under sorted whole-number keys."""
+"""Counts, sums and values under integer keys, usually cells of a sparse table: key = row · width + column.
+
+Each operation chooses between a dense array of all cells and sorting, by the number of keys and cells.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-DENSE = 1 << 22  # as many cells may be laid out in full; more are sorted and searched for
-SMALL, FILLED = 1 << 16, 32  # so many cells are always laid out; others if one in so many is filled
+MAX_DENSE_CELLS = 1 << 22  # of a dense array
+ALWAYS_DENSE_CELLS = 1 << 16  # up to here a dense array is faster for any number of keys
+CELLS_PER_KEY = 32  # with more cells per key, sorting is faster
 
 
-def find_keys(own: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """(keys,) the place of each key among the ascending numbers `own`, -1 where it is not there."""
-    if not len(own):
+def find_keys(table: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Return the index of each key (n,) in an ascending table, -1 for absent keys."""
+    if not len(table):
         return np.full(len(keys), -1)
-    place = np.minimum(np.searchsorted(own, keys), len(own) - 1)
-    return np.where(own[place] == keys, place, -1)
+    index = np.minimum(np.searchsorted(table, keys), len(table) - 1)
+    return np.where(table[index] == keys, index, -1)
 
 
-def sparse(keys: np.ndarray, cells: int) -> bool:
-    """Whether it is faster to sort these keys than to lay out all cells."""
-    return cells > min(DENSE, max(SMALL, FILLED * len(keys)))
+def sorting_is_faster(keys: np.ndarray, cells: int) -> bool:
+    """Decide between sorting the keys and a dense array of all cells."""
+    return cells > min(MAX_DENSE_CELLS, max(ALWAYS_DENSE_CELLS, CELLS_PER_KEY * len(keys)))
 
 
 def count_keys(keys: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct keys, ascending, and how often each occurs."""
-    if sparse(keys, cells):
+    """Return the distinct keys, ascending, and the count of each."""
+    if sorting_is_faster(keys, cells):
         return np.unique(keys, return_counts=True)
     counts = np.bincount(keys, minlength=cells)
-    found = np.flatnonzero(counts > 0)
-    return found, counts[found]
+    distinct = np.flatnonzero(counts > 0)
+    return distinct, counts[distinct]
 
 
 def sum_by_key(keys: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct keys, ascending, the sum of the positive weights of each, and the same sum for every key given."""
-    if sparse(keys, cells):
-        found, place = np.unique(keys, return_inverse=True)
-        sums = np.bincount(place, weights=weights, minlength=len(found))
-        return found, sums, sums[place]
+    """Sum positive weights by key: return the distinct keys, ascending, their sums, and the sum at every given key."""
+    if sorting_is_faster(keys, cells):
+        distinct, inverse = np.unique(keys, return_inverse=True)
+        sums = np.bincount(inverse, weights=weights, minlength=len(distinct))
+        return distinct, sums, sums[inverse]
     sums = np.bincount(keys, weights=weights, minlength=cells)
-    found = np.flatnonzero(sums > 0)
-    return found, sums[found], sums[keys]
+    distinct = np.flatnonzero(sums > 0)
+    return distinct, sums[distinct], sums[keys]
 
 
 class KeyedValues:
-    """Numbers kept under whole numbers (row · width + column); what is not there is 0."""
+    """Sparse vector of `cells` numbers: `values` under ascending `keys`, 0 elsewhere."""
 
     def __init__(self, keys: np.ndarray, values: np.ndarray, cells: int) -> None:
         self.keys, self.values = keys, np.append(values, 0.0)
         self.table: np.ndarray | None = None
-        if cells <= DENSE:
+        if cells <= MAX_DENSE_CELLS:
             self.table = np.zeros(cells)
             self.table[keys] = values
 
     def __call__(self, keys: np.ndarray) -> np.ndarray:
+        """Return the value of each key."""
         if self.table is not None:
             return self.table[keys]
-        return np.asarray(self.values[find_keys(self.keys, keys)])  # of -1 the last
+        return np.asarray(self.values[find_keys(self.keys, keys)])  # index -1 is the appended 0

@@ -1,11 +1,10 @@
-"""Many strings as pieces of one text: cut without being copied, hashed by one running sum.
+"""Many strings as spans of one text: cut without copying, hashed with one cumulative sum.
 
-A word has dozens of prefixes, suffixes and other spellings, each of which is looked up in a table. As Python strings
-they would cost a call each; as two numbers, where a piece begins and where it ends, whole arrays of them are made,
-hashed and compared at once.
+A word has dozens of prefixes, suffixes and other spellings, and each is looked up in a table. As Python strings they
+would cost a call each. As spans, two integers each, whole arrays of them are made, hashed and compared at once.
 
-The hash of the bytes b[0..n) is  mix(Σ_i (b[i] + 1) · P^i  mod 2^64).  As P is odd it has an inverse, so the hashes of
-all pieces of a blob come out of one running sum: the sum over [start, end) times P^-start.
+The hash of the bytes b[0..n) is  mix(Σ_i (b[i] + 1) · P^i  mod 2^64).  P is odd and so has an inverse modulo 2^64: the
+sum of a span [start, end) is the difference of two cumulative sums of the whole text, times P^-start.
 """
 
 from __future__ import annotations
@@ -24,80 +23,84 @@ P_INVERSE = pow(P, -1, 1 << 64)
 
 @dataclass(frozen=True)
 class StringSpans:
-    """Strings as stretches of a text; where one ends before it starts, there is none."""
+    """Strings, or None, as spans of a text; a span that ends before its start is None."""
 
     text: str
-    starts: np.ndarray  # (pieces,) in letters
-    ends: np.ndarray  # (pieces,)
+    starts: np.ndarray  # (spans,) in code points
+    ends: np.ndarray  # (spans,)
 
     @classmethod
     def of(cls, strings: Sequence[str]) -> StringSpans:
+        """Join strings to a text, and return their spans."""
         lengths = np.fromiter(map(len, strings), np.int64, len(strings))
         ends = np.cumsum(lengths)
         return cls("".join(strings), ends - lengths, ends)
 
     @classmethod
     def of_some(cls, strings: Sequence[str | None]) -> StringSpans:
-        there = np.array([string is not None for string in strings], bool)
-        return cls.of([string or "" for string in strings]).only(there)
+        """Join strings to a text, and return their spans; None stays None."""
+        present = np.array([string is not None for string in strings], bool)
+        return cls.of([string or "" for string in strings]).only(present)
 
     @classmethod
-    def yes(cls, there: np.ndarray) -> StringSpans:
-        """An empty string where `there` is True."""
-        nothing = np.zeros(len(there), np.int64)
-        return cls("", nothing, nothing).only(there)
+    def yes(cls, flags: np.ndarray) -> StringSpans:
+        """Return an empty string where a flag is True, and None elsewhere."""
+        zeros = np.zeros(len(flags), np.int64)
+        return cls("", zeros, zeros).only(flags)
 
     @classmethod
     def joined(cls, several: Sequence[StringSpans]) -> StringSpans:
-        """All of them, one after the other. A text that several share is taken once."""
-        texts = {id(pieces.text): pieces.text for pieces in several}
-        ends = np.cumsum([0, *map(len, texts.values())]).tolist()
-        place = dict(zip(texts, ends, strict=False))
-        begins = np.repeat([place[id(pieces.text)] for pieces in several], [len(pieces) for pieces in several])
-        starts, ends = (
-            np.concatenate([np.empty(0, np.int64), *own])
-            for own in ([pieces.starts for pieces in several], [pieces.ends for pieces in several])
-        )
-        return cls("".join(texts.values()), starts + begins.astype(np.int64), ends + begins.astype(np.int64))
+        """Concatenate spans. A text that several of them share is stored once."""
+        texts = {id(spans.text): spans.text for spans in several}
+        text_ends = np.cumsum([0, *map(len, texts.values())]).tolist()
+        text_starts = dict(zip(texts, text_ends, strict=False))
+        shifts = np.repeat([text_starts[id(spans.text)] for spans in several], list(map(len, several))).astype(np.int64)
+        starts = np.concatenate([np.empty(0, np.int64), *(spans.starts for spans in several)])
+        ends = np.concatenate([np.empty(0, np.int64), *(spans.ends for spans in several)])
+        return cls("".join(texts.values()), starts + shifts, ends + shifts)
 
     def __len__(self) -> int:
         return len(self.starts)
 
     @property
-    def there(self) -> np.ndarray:
+    def present(self) -> np.ndarray:
+        """Whether each span is a string, not None (spans,)."""
         return self.starts <= self.ends
 
-    def only(self, there: np.ndarray) -> StringSpans:
-        """None where `there` is False."""
-        return StringSpans(self.text, np.where(there, self.starts, 0), np.where(there, self.ends, -1))
+    def only(self, kept: np.ndarray) -> StringSpans:
+        """Keep the spans where `kept` is True; the others become None."""
+        return StringSpans(self.text, np.where(kept, self.starts, 0), np.where(kept, self.ends, -1))
 
-    def take(self, places: np.ndarray) -> StringSpans:
-        return StringSpans(self.text, self.starts[places], self.ends[places])
+    def take(self, indices: np.ndarray) -> StringSpans:
+        """Return the spans at these indices."""
+        return StringSpans(self.text, self.starts[indices], self.ends[indices])
 
     def strings(self) -> list[str | None]:
-        places = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
-        return [self.text[start:end] if start <= end else None for start, end in places]
+        """Return the spans as Python strings."""
+        bounds = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return [self.text[start:end] if start <= end else None for start, end in bounds]
 
     def encoded(self) -> ByteStrings:
-        """The same as bytes. What is none becomes empty."""
+        """Encode as UTF-8; None becomes an empty string."""
         blob = np.frombuffer(self.text.encode("utf-8", "surrogatepass"), np.uint8)
         starts, ends = self.starts, np.maximum(self.starts, self.ends)
         if len(blob) > len(self.text):
-            letters = np.append(np.flatnonzero(blob & 0xC0 != 0x80), len(blob))  # where each begins
-            starts, ends = letters[starts], letters[ends]
+            offsets = np.append(np.flatnonzero(blob & 0xC0 != 0x80), len(blob))  # first byte of each code point
+            starts, ends = offsets[starts], offsets[ends]
         return ByteStrings(blob, starts, ends)
 
 
 @dataclass(frozen=True)
 class ByteStrings:
-    """Pieces of a blob of UTF-8."""
+    """Strings as spans of a blob of UTF-8."""
 
     blob: np.ndarray  # (bytes,) uint8
-    starts: np.ndarray  # (pieces,)
-    ends: np.ndarray  # (pieces,)
+    starts: np.ndarray  # (spans,)
+    ends: np.ndarray  # (spans,)
 
     @classmethod
     def of(cls, strings: Sequence[str]) -> ByteStrings:
+        """Encode strings, one after the other."""
         return StringSpans.of(strings).encoded()
 
     def __len__(self) -> int:
@@ -105,67 +108,79 @@ class ByteStrings:
 
     @property
     def lengths(self) -> np.ndarray:
+        """Number of bytes of each string (spans,)."""
         return self.ends - self.starts
 
     @cached_property
     def hashes(self) -> np.ndarray:
-        """(pieces,) 64 bits each"""
+        """64-bit hash of each string (spans,)."""
         return hashes(self.blob, self.starts, self.ends)
 
-    def take(self, places: np.ndarray) -> ByteStrings:
-        return ByteStrings(self.blob, self.starts[places], self.ends[places])
+    def take(self, indices: np.ndarray) -> ByteStrings:
+        """Return the strings at these indices."""
+        return ByteStrings(self.blob, self.starts[indices], self.ends[indices])
 
     def compact(self) -> ByteStrings:
-        """The same, one after the other in a blob that holds nothing else."""
+        """Copy the strings, one after the other, to a blob that holds nothing else."""
         lengths = self.lengths
         ends = np.cumsum(lengths)
         return ByteStrings(self.blob[consecutive(self.starts, lengths)], ends - lengths, ends)
 
-    def equal(self, mine: np.ndarray, others: ByteStrings, theirs: np.ndarray) -> np.ndarray:
-        """Whether each of these pieces of mine is the same string as that piece of the others."""
-        lengths = self.lengths[mine]
-        same = lengths == others.lengths[theirs]
-        lengths, mine, theirs = lengths[same], mine[same], theirs[same]
+    def equal(self, indices: np.ndarray, others: ByteStrings, other_indices: np.ndarray) -> np.ndarray:
+        """Return whether each string at `indices` (n,) equals the string of `others` at `other_indices` (n,)."""
+        lengths = self.lengths[indices]
+        same = lengths == others.lengths[other_indices]
+        # Compare the bytes of all pairs of one length at once; a pair is equal if its stretch has no difference.
+        lengths, indices, other_indices = lengths[same], indices[same], other_indices[same]
         inside = ranges(lengths)
-        ours = self.blob[np.repeat(self.starts[mine], lengths) + inside]
-        differ = ours != others.blob[np.repeat(others.starts[theirs], lengths) + inside]
-        wrong = np.concatenate([[0], np.cumsum(differ)])
+        own_bytes = self.blob[np.repeat(self.starts[indices], lengths) + inside]
+        differs = own_bytes != others.blob[np.repeat(others.starts[other_indices], lengths) + inside]
+        differences = np.concatenate([[0], np.cumsum(differs)])
         ends = np.cumsum(lengths)
-        same[same] = wrong[ends] == wrong[ends - lengths]
+        same[same] = differences[ends] == differences[ends - lengths]
         return same
 
 
+def code_points(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the code points of all strings, string after string, and the length of each string."""
+    text = "".join(strings).encode("utf-32-le", "surrogatepass")
+    return np.frombuffer(text, "<u4"), np.fromiter(map(len, strings), np.int64, len(strings))
+
+
 def hashes(blob: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """The 64-bit hash of each piece of the blob."""
+    """Compute the 64-bit hash of each span of a blob."""
     sums = np.zeros(len(blob) + 1, np.uint64)
     np.cumsum((blob + np.uint64(1)) * powers(P, len(blob)), out=sums[1:])
     keys = (sums[ends] - sums[starts]) * powers(P_INVERSE, len(blob) + 1)[starts]
+    # mix: shifts and a product, so that every bit of the sum changes the highest bits, by which tables are sorted
     keys ^= keys >> np.uint64(31)
     keys *= np.uint64(0xBF58476D1CE4E5B9)
     return keys ^ (keys >> np.uint64(29))
 
 
 def powers(base: int, count: int) -> np.ndarray:
-    """base^0, base^1, … modulo 2^64."""
+    """Compute base^0, base^1, …, base^(count-1) modulo 2^64."""
     factors = np.full(count, base, np.uint64)
     factors[:1] = 1
     return np.multiply.accumulate(factors)
 
 
-def distinct(pieces: StringSpans) -> tuple[np.ndarray, np.ndarray]:
-    """The first place of each distinct piece, and for every piece (pieces,) the number of its string among those, -1
-    for none. Pieces with one hash are one string, unless a look at their bytes says otherwise."""
-    written = pieces.encoded()
-    keys = written.hashes
+def distinct(spans: StringSpans) -> tuple[np.ndarray, np.ndarray]:
+    """Find the distinct strings: the index of the first span of each, and the id of every span (spans,), -1 for None.
+
+    Spans of one hash are compared byte by byte; those that differ from the first go to another round.
+    """
+    encoded = spans.encoded()
+    keys = encoded.hashes
     firsts: list[np.ndarray] = [np.empty(0, np.int64)]
-    numbers = np.full(len(pieces), -1)
-    open_ = np.flatnonzero(pieces.there)  # more than one round only where hashes collide
-    known = 0
-    while open_.size:
-        _, first, inverse = np.unique(keys[open_], return_index=True, return_inverse=True)
-        firsts.append(open_[first])
-        same = written.equal(open_, written, open_[first][inverse])
-        numbers[open_[same]] = known + inverse[same]
-        known += len(first)
-        open_ = open_[~same]
-    return np.concatenate(firsts), numbers
+    ids = np.full(len(spans), -1)
+    undecided = np.flatnonzero(spans.present)  # more than one round only where hashes collide
+    count = 0
+    while undecided.size:
+        _, first, inverse = np.unique(keys[undecided], return_index=True, return_inverse=True)
+        firsts.append(undecided[first])
+        same = encoded.equal(undecided, encoded, undecided[first][inverse])
+        ids[undecided[same]] = count + inverse[same]
+        count += len(first)
+        undecided = undecided[~same]
+    return np.concatenate(firsts), ids

@@ -1,9 +1,8 @@
-"""Strings ↔ ids, growing until frozen, then a compact read-only table.
+"""Immutable table of strings and their ids, as it is stored in model files.
 
-While a model is being fitted, a `Vocabulary` numbers strings as they come. Frozen, it becomes a `StringTable`: one
-UTF-8 blob and where each string ends in it. The strings are sorted by a stable 64-bit hash; a string is found by its
-hash (`buckets`) and verified in the blob, many strings at a time. So loading a model builds no dictionary of a million
-Python strings.
+The table is one UTF-8 blob with the length of each string. The strings are sorted by a stable 64-bit hash; a string is
+found by its hash (`HashIndex`) and verified in the blob, many strings at a time. So loading a model builds no
+dictionary of a million Python strings. (While a model is fitted, `words.vocabulary` assigns ids.)
 """
 
 from __future__ import annotations
@@ -18,85 +17,90 @@ from tagger.arrays.npz import Archive, Arrays, narrow
 from tagger.arrays.ragged import sums_to
 from tagger.arrays.string_spans import ByteStrings, StringSpans
 
-COLLIDING = 8  # strings of a file with one hash: chance makes hardly two, an enemy could make a search endless
+MAX_COLLISIONS = 8  # strings of one hash: rarely 2 by chance; a hostile file could make every search long
 
 
 class StringTable:
-    """An immutable set of strings; a string's id is its place in the order of the hashes."""
+    """An immutable set of strings; the id of a string is its rank by hash."""
 
-    def __init__(self, written: ByteStrings, hashes: np.ndarray) -> None:
-        self.written = written  # one after the other
+    def __init__(self, encoded: ByteStrings, hashes: np.ndarray) -> None:
+        self.encoded = encoded  # one after the other
         self.hashes = hashes  # (strings,) ascending
 
     @cached_property
-    def buckets(self) -> HashIndex:
+    def index(self) -> HashIndex:
+        """Search index over the hashes."""
         return HashIndex(self.hashes)
 
     @classmethod
     def build(cls, strings: Sequence[str] | StringSpans | ByteStrings) -> tuple[StringTable, np.ndarray]:
-        """The table of distinct strings, and the id of each of them."""
-        written = strings if isinstance(strings, ByteStrings) else as_spans(strings).encoded()
-        order = np.argsort(written.hashes, kind="stable")
+        """Build the table of distinct strings, and return it with the id of each string."""
+        encoded = strings if isinstance(strings, ByteStrings) else as_spans(strings).encoded()
+        order = np.argsort(encoded.hashes, kind="stable")
         ids = np.empty(len(order), np.int64)
         ids[order] = np.arange(len(order))
-        return cls(written.take(order).compact(), written.hashes[order]), ids
+        return cls(encoded.take(order).compact(), encoded.hashes[order]), ids
 
     def __len__(self) -> int:
         return len(self.hashes)
 
     def __getitem__(self, i: int) -> str:
-        own = self.written.blob[self.written.starts[i] : self.written.ends[i]]
-        return own.tobytes().decode("utf-8", "surrogatepass")
+        start, end = self.encoded.starts[i], self.encoded.ends[i]
+        return self.encoded.blob[start:end].tobytes().decode("utf-8", "surrogatepass")
 
     def strings(self) -> list[str]:
+        """Return all strings, by id."""
         return [self[i] for i in range(len(self))]
 
     def taken(self, ids: np.ndarray) -> StringTable:
-        """The table of only these strings, given by ascending ids."""
-        return StringTable(self.written.take(ids).compact(), self.hashes[ids])
+        """Return the table of the strings with these ascending ids."""
+        return StringTable(self.encoded.take(ids).compact(), self.hashes[ids])
 
     def find(self, strings: Sequence[str] | StringSpans) -> np.ndarray:
-        """The ids of the strings, -1 for those that are not here."""
-        pieces = as_spans(strings)
-        written = pieces.encoded()
-        keys = written.hashes
-        found = np.full(len(pieces), -1)
-        place = self.buckets.find(keys)
-        open_ = np.flatnonzero(pieces.there)  # not yet decided; more than one round only where hashes collide
-        while open_.size:
-            open_ = open_[place[open_] < len(self)]
-            open_ = open_[self.hashes[place[open_]] == keys[open_]]
-            same = written.equal(open_, self.written, place[open_])
-            found[open_[same]] = place[open_[same]]
-            open_ = open_[~same]
-            place[open_] += 1
-        return found
+        """Return the id of each string, -1 for absent strings."""
+        spans = as_spans(strings)
+        encoded = spans.encoded()
+        keys = encoded.hashes
+        ids = np.full(len(spans), -1)
+        candidate = self.index.find(keys)  # the first id with a hash not smaller
+        undecided = np.flatnonzero(spans.present)  # more than one round only where hashes collide
+        while undecided.size:
+            undecided = undecided[candidate[undecided] < len(self)]
+            undecided = undecided[self.hashes[candidate[undecided]] == keys[undecided]]
+            same = encoded.equal(undecided, self.encoded, candidate[undecided])
+            ids[undecided[same]] = candidate[undecided[same]]
+            undecided = undecided[~same]
+            candidate[undecided] += 1
+        return ids
 
     def arrays(self, name: str) -> Arrays:
-        return {f"{name}.blob": self.written.blob, f"{name}.lengths": narrow(self.written.lengths)}
+        """Return the arrays to store under names that begin with `name`."""
+        return {f"{name}.blob": self.encoded.blob, f"{name}.lengths": narrow(self.encoded.lengths)}
 
     @classmethod
     def restore(cls, archive: Archive, name: str) -> StringTable:
+        """Read a table from a model file."""
         blob, lengths = archive.take(f"{name}.blob", "b", None), archive.take(f"{name}.lengths", "u", None)
         archive.check(sums_to(lengths, len(blob)), f"the strings {name!r} do not fill their blob")
         ends = np.cumsum(lengths, dtype=np.int64)
-        written = ByteStrings(blob, ends - lengths.astype(np.int64), ends)
-        archive.check(is_text(blob, written.starts), f"the strings {name!r} are not UTF-8")
-        keys = written.hashes
-        rising = (keys[1:] >= keys[:-1]).all() and (keys[COLLIDING:] > keys[:-COLLIDING]).all()
-        archive.check(bool(rising), f"the strings {name!r} are not in the order of their hashes")
-        return cls(written, keys)
+        encoded = ByteStrings(blob, ends - lengths.astype(np.int64), ends)
+        archive.check(is_text(blob, encoded.starts), f"the strings {name!r} are not UTF-8")
+        keys = encoded.hashes
+        ascending = (keys[1:] >= keys[:-1]).all() and (keys[MAX_COLLISIONS:] > keys[:-MAX_COLLISIONS]).all()
+        archive.check(bool(ascending), f"the strings {name!r} are not in the order of their hashes")
+        return cls(encoded, keys)
 
 
 def is_text(blob: np.ndarray, starts: np.ndarray) -> bool:
-    """Whether the blob is UTF-8, and each string begins where a letter begins."""
+    """Return whether the blob is UTF-8, and each string begins with the first byte of a code point."""
     try:
         blob.tobytes().decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return False
-    begins = np.append(blob & 0xC0 != 0x80, True)  # an empty string may begin at the end
-    return bool(begins[starts].all())
+    is_first = np.append(blob & 0xC0 != 0x80, True)  # an empty string may begin at the end
+    return bool(is_first[starts].all())
 
 
 def as_spans(strings: Sequence[str] | StringSpans) -> StringSpans:
+    """Return the argument as spans."""
     return strings if isinstance(strings, StringSpans) else StringSpans.of(strings)

@@ -21,7 +21,7 @@ import click
 from tagger.errors import MissingModelError, TaggerError
 from tagger.escaping import visible
 from tagger.files import resources
-from tagger.files.signals import heeded
+from tagger.files.signals import active_signals
 from tagger.version import __version__
 
 COMMANDS = {
@@ -125,7 +125,7 @@ def accept_any_text(stream: Any) -> None:
 def main(args: list[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code."""
     accept_any_text(sys.stdout)
-    for number in heeded():
+    for number in active_signals():
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else terminate)
     sys.exit(settle(run(args)))
 

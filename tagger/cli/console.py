@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagger.corpus import read_sentences, recognise
+from tagger.corpus import read_sentences, recognize_format
 from tagger.corpus.lines import first_words, marks_end_sentences
 from tagger.corpus.slash import tokens
-from tagger.corpus.tsv import columns
+from tagger.corpus.tsv import count_columns
 from tagger.errors import CorpusError
 from tagger.escaping import encoded, visible
 from tagger.files.reading import LOOK_AHEAD, Lines, Skipped
@@ -94,13 +94,13 @@ def read_tagged(
 def recognised(lines: Lines, input_format: str | None, quiet: bool) -> str:
     """The format of a tagged corpus, named or not, after a hint on what may be meant otherwise."""
     head = lines.head(LOOK_AHEAD)
-    format = input_format or recognise(head)
+    format = input_format or recognize_format(head)
     if format == "lines" and "" in first_words(head) and marks_end_sentences(head):
         say("hint: final marks far outnumber blank lines, so both end sentences", quiet)
     if not input_format and format == "slash" and len(head) > 1 and all(len(tokens(line)) == 1 for line in head):
         so = "every line has one word and is read as a sentence"
         say(f"hint: {so}; --input-format lines reads them as words of longer sentences", quiet)
-    if format == "tsv" and (count := columns(head)) > 2:
+    if format == "tsv" and (count := count_columns(head)) > 2:
         taken = "the 1st is taken for the word, the 2nd for the tag, the others are left out"
         say(f"hint: the lines have {count} columns; {taken}; `cut -f 1,3`, say, chooses others", quiet)
     return format
@@ -121,9 +121,9 @@ def tag_map_of(path: str | None) -> TagMap | None:
     """The map that `--map` names, if it names one."""
     if path is None:
         return None
-    from tagger.corpus.tag_map import read_map
+    from tagger.corpus.tag_map import read_tag_map
 
-    return read_map(path)
+    return read_tag_map(path)
 
 
 def say_unmapped(tag_map: TagMap | None, quiet: bool) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from tagger.cli.console import say
-from tagger.corpus import recognise
+from tagger.corpus import recognize_format
 from tagger.corpus.slash import split_if_tagged
 from tagger.escaping import quote
 from tagger.files.reading import Lines
@@ -76,7 +76,7 @@ def told_by(line: str) -> str | None:
     """The format of a line that is not just words between spaces."""
     if COMMENT.match(line):
         return "conllu"
-    name = recognise([line])
+    name = recognize_format([line])
     return name if name in ("jsonl", "conllu") or (name == "tsv" and ROW.match(line)) else None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from tagger.cli.console import say
 from tagger.cli.hints import InputHint
-from tagger.corpus import format_of, read_sentences, sound
+from tagger.corpus import format_of, read_sentences, skip_faulty
 from tagger.corpus.slash import line_stretches, tokens
 from tagger.errors import CorpusError, FileError
 from tagger.files.reading import Lines, exists
@@ -96,11 +96,11 @@ def named_blocks(lines: Lines, reader: PlainLines | Sentences, hint: InputHint) 
 
 def texts_of(lines: Lines, format: str, language: str, text_column: str | None) -> Iterator[Sentence]:
     """The sentences of the texts in records; a faulty record, if it may be skipped, is left out."""
-    from tagger.corpus.tokenizers.records import FIELD, ConlluTexts, JsonTexts
+    from tagger.corpus.tokenizers.records import TEXT_COLUMN, ConlluTexts, JsonTexts
 
-    reader = JsonTexts(language, text_column or FIELD) if format == "jsonl" else ConlluTexts(language)
+    reader = JsonTexts(language, text_column or TEXT_COLUMN) if format == "jsonl" else ConlluTexts(language)
     with closing(lines):
-        yield from sound(lines, lambda: reader.read(lines), by_line=True, blank=None)
+        yield from skip_faulty(lines, lambda: reader.read(lines), by_line=True, blank=None)
 
 
 def sound_lines(lines: Lines) -> Iterator[str]:

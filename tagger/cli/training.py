@@ -20,10 +20,10 @@ from tagger.cli.console import A_SENTENCE, length_warnings, read_tagged, say
 from tagger.cli.options import MODEL, Count, Decorated, given
 from tagger.cli.paths import INPUT, OUTPUT, OutputFile
 from tagger.cli.progress import open_bar, show_bar
-from tagger.corpus.tsv import header
+from tagger.corpus.tsv import find_header
 from tagger.errors import CorpusError, FileError, MissingTagError, several
 from tagger.files.reading import exists, reason
-from tagger.files.signals import heeded
+from tagger.files.signals import active_signals
 from tagger.models.base import Tagger
 from tagger.models.checkpoint import Checkpoint
 from tagger.models.monitor import INTERRUPTED, Progress
@@ -145,7 +145,7 @@ class Stop:
     def __enter__(self) -> Stop:
         self.caught: int | None = None
         self.begun = False
-        self.old = {number: signal.signal(number, self.catch) for number in heeded()}
+        self.old = {number: signal.signal(number, self.catch) for number in active_signals()}
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -234,7 +234,7 @@ def say_doubts(sentences: Sequence[Sentence], quiet: bool, partial: bool | None)
     tags = {tag for sentence in sentences for tag in sentence.tags or ()}
     if len(tags) >= MANY and (tokens := sum(map(len, sentences))) < 2 * len(tags):
         say(f"warning: the corpus has {len(tags):,} tags for {tokens:,} tokens: are they tags?", quiet)
-    if names := header(sentences):
+    if names := find_header(sentences):
         say(f"hint: {names} on the first line looks like the names of columns; it is learned as a word", quiet)
     if not partial and (count := open_tokens(sentences)):
         how = "train-hmm and train-crf have --partial, which" if partial is None else "--partial"

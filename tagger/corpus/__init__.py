@@ -1,8 +1,23 @@
-"""Lines ↔ Sentences. Every format is a module with `read` and `write`, registered here by name.
+"""Read and write corpora: lines of text to `Sentence` objects and back.
 
-`read(lines, tagged, column)` yields sentences as the lines arrive; with `tagged=False` it wants words only, with `None`
-it takes the tags that are there, and NO_TAG for the others.
-`write(sentence, column)` returns the text of one sentence, line ends included. Only CoNLL-U cares about `column`.
+Read in this order:
+
+- `slash`, `lines`, `tsv`, `conllu`, `pku`, `jsonl`: one module per format, all with the functions `read` and `write`;
+- `checks`: refuse words and tags that a format cannot express;
+- `labels`: tagged sentences from any containers, and their tags as integers;
+- `partial`: tokens with several allowed tags;
+- `final_marks`, `split`, `tag_map`: transformations of a corpus;
+- `tokenizers`: raw text to words and sentences.
+
+The two functions of a format:
+
+- `read(lines, tagged, column)` yields sentences as the lines arrive. With `tagged=True` a missing tag is an error, with
+  False only words are read, with None missing tags are NO_TAG.
+- `write(sentence, column)` returns the text of one sentence, line ends included.
+
+`column` is the column of the tags; only CoNLL-U uses it. To add a format, write a module with these two functions and
+add one line to `FORMATS`. If it has one sentence per line, or one word per line, add it to `SENTENCE_PER_LINE` or
+`WORD_PER_LINE`. To have it recognized by content, add a test to `recognize_format`.
 """
 
 from __future__ import annotations
@@ -30,11 +45,11 @@ FORMATS: dict[str, ModuleType] = {
     "pku": pku,
     "jsonl": jsonl,
 }
-BY_LINE = (slash, pku, jsonl)  # a sentence per line; in the others a blank line ends one
-BLANKS = {"jsonl": ("jsonl", "")}  # layouts of lines that keep their place
-BY_WORD = ("lines", "tsv", "conllu")  # a word per line
-SUFFIXES = {".conllu": "conllu", ".jsonl": "jsonl", ".tsv": "tsv"}  # formats that a file's name gives away
-JSON = re.compile(r"[ \t]*\{[ \t]*[\"}]")
+SENTENCE_PER_LINE = ("slash", "pku", "jsonl")  # in the others a blank line ends a sentence
+WORD_PER_LINE = ("lines", "tsv", "conllu")
+BLANK_LAYOUTS = {"jsonl": ("jsonl", "")}  # of an empty sentence that is written as a blank line
+SUFFIXES = {".conllu": "conllu", ".jsonl": "jsonl", ".tsv": "tsv"}  # formats with a file suffix of their own
+JSON_OBJECT = re.compile(r"[ \t]*\{[ \t]*[\"}]")
 
 
 def read_corpus(
@@ -44,9 +59,37 @@ def read_corpus(
     column: str = "upos",
     skipped: Skipped | None = None,
 ) -> list[Sentence]:
-    """All tagged sentences of a file; `-` is standard input. The format is recognised unless it is given.
+    """Read the tagged sentences of a file.
 
-    A faulty line is an error; with `skipped`, its sentence is left out and the fault noted there.
+    Parameters
+    ----------
+    path : str or path
+        File name; `-` is standard input. Files that end in `.gz`, `.bz2` or `.xz` are decompressed.
+    format : str, optional
+        One of `slash`, `lines`, `tsv`, `conllu`, `pku`, `jsonl`. By default recognized from the first 1,000 lines.
+    encoding : str, default "utf-8"
+        Encoding of the text.
+    column : str, default "upos"
+        Column of CoNLL-U that has the tags: `upos` or `xpos`.
+    skipped : Skipped, optional
+        Record of faulty lines. If given, sentences with a fault are left out and counted there.
+
+    Returns
+    -------
+    list of Sentence
+        The sentences, in order.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read, or is not text in this encoding.
+    CorpusError
+        If a line does not follow the format; the message has its line number.
+
+    Examples
+    --------
+    >>> from tagger import read_corpus
+    >>> sentences = read_corpus("corpus.txt")
     """
     return list(read_sentences(Lines(path, encoding, skipped), format, tagged=True, column=column))
 
@@ -54,38 +97,40 @@ def read_corpus(
 def read_sentences(
     source: Lines, format: str | None, tagged: bool | None = True, column: str = "upos"
 ) -> Iterator[Sentence]:
-    """Sentences as their lines arrive. The input is closed at its end, and where an error ends the reading."""
+    """Yield sentences as their lines arrive; close the input at its end or after an error."""
     with closing(source):
-        name = format or recognise(source.head(LOOK_AHEAD))
-        module = named(name, column)
-        by_line, blank = module in BY_LINE, None if tagged else Sentence([], layout=BLANKS.get(name))
-        yield from sound(source, lambda: module.read(source, tagged, column), by_line, blank)
+        name = format or recognize_format(source.head(LOOK_AHEAD))
+        module = format_module(name, column)
+        by_line, blank = name in SENTENCE_PER_LINE, None if tagged else Sentence([], layout=BLANK_LAYOUTS.get(name))
+        yield from skip_faulty(source, lambda: module.read(source, tagged, column), by_line, blank)
 
 
-def sound(
+def skip_faulty(
     source: Lines, read: Callable[[], Iterator[Sentence]], by_line: bool, blank: Sentence | None
 ) -> Iterator[Sentence]:
-    """The sentences that `read` finds. If faults may be skipped, those that have one are left out, and `blank` takes
-    the place of a faulty line."""
+    """Yield the sentences of `read`; with `source.skipped`, record an error there and go on after the faulty sentence.
+
+    `by_line` says that a sentence is one line. Such a line is replaced by `blank`, if given.
+    """
     while True:
-        done = source.number
+        last_line = source.number  # of the sentence before
         try:
             for sentence in read():
-                done = source.number
+                last_line = source.number
                 yield sentence
             return
         except CorpusError as error:
             if source.skipped is None:
                 raise
             if not by_line:
-                seek_blank(source)
-            source.skipped.add(error, 1 if by_line else source.number - done)
+                skip_sentence(source)
+            source.skipped.add(error, 1 if by_line else source.number - last_line)
         if by_line and blank is not None:
             yield blank
 
 
-def seek_blank(source: Lines) -> None:
-    """Go on to the end of the sentence."""
+def skip_sentence(source: Lines) -> None:
+    """Read up to the blank line that ends a sentence."""
     while True:
         try:
             for line in source:
@@ -99,65 +144,88 @@ def seek_blank(source: Lines) -> None:
 def write_corpus(
     path: str | os.PathLike[str], sentences: Iterable[Any], format: str = "slash", column: str = "upos"
 ) -> None:
-    """Write sentences to a file, atomically; `-` is standard output. Lists of words are written without tags."""
+    """Write sentences to a file, atomically.
+
+    Parameters
+    ----------
+    path : str or path
+        File name; `-` is standard output. Files that end in `.gz`, `.bz2` or `.xz` are compressed.
+    sentences : iterable of Sentence or of lists of str
+        The sentences. Lists of words are written without tags.
+    format : str, default "slash"
+        One of `slash`, `lines`, `tsv`, `conllu`, `pku`, `jsonl`.
+    column : str, default "upos"
+        Column of CoNLL-U that gets the tags: `upos` or `xpos`.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+    CorpusError
+        If the format cannot express a word or tag.
+
+    Examples
+    --------
+    >>> from tagger import Sentence, write_corpus
+    >>> write_corpus("corpus.txt", [Sentence(["Dogs", "bark"], ["NNS", "VBP"])])
+    """
     with open_output(os.fspath(path)) as stream:
         for i, item in enumerate(contents(sentences, "sentences", "a list of sentences")):
-            found = plain_sentence(item, f"sentences[{i}]")
-            sentence = found if isinstance(found, Sentence) else Sentence(found)
-            stream.write(render(sentence, format, column))
+            sentence = plain_sentence(item, f"sentences[{i}]")
+            stream.write(render(sentence if isinstance(sentence, Sentence) else Sentence(sentence), format, column))
 
 
 def render(sentence: Sentence, format: str, column: str) -> bytes:
-    """A sentence as it stands in a file."""
+    """Return a sentence as UTF-8 text of a format."""
     try:
-        return named(format, column).write(sentence, column).encode()
+        return format_module(format, column).write(sentence, column).encode()
     except UnicodeEncodeError as error:
-        half = quote(error.object[error.start : error.end])
-        raise CorpusError(f"half a character ({half}) cannot be written as UTF-8") from None
+        surrogate = quote(error.object[error.start : error.end])
+        raise CorpusError(f"expected text, got the lone surrogate {surrogate}, which UTF-8 cannot hold") from None
 
 
-def named(format: str, column: str) -> Any:
-    """The module of a format."""
-    if format not in FORMATS or column not in conllu.COLUMNS:
-        wrong, known = (format, FORMATS) if format not in FORMATS else (column, conllu.COLUMNS)
-        raise CorpusError(f"unknown format or column {wrong!r}; expected one of {', '.join(known)}")
+def format_module(format: str, column: str) -> Any:
+    """Return the module of a format; check that the column exists, too."""
+    for parameter, value, allowed in ("format", format, FORMATS), ("column", column, conllu.COLUMNS):
+        if value not in allowed:
+            raise CorpusError(f"{parameter}: expected one of {', '.join(allowed)}, got {value!r}")
     return FORMATS[format]
 
 
-def recognise(head: list[str]) -> str:
-    """The format that the first lines of a tagged corpus are written in."""
+def recognize_format(head: list[str]) -> str:
+    """Return the format of a tagged corpus, by its first lines."""
     filled = [line for line in head if line.strip(" \t")]
     if not filled:
         return "slash"
     rows = [line.split("\t") for line in filled if not line.startswith("#")] or [[]]
-    if JSON.match(filled[0]):
+    if JSON_OBJECT.match(filled[0]):
         return "jsonl"
     if len(rows[0]) == 10 and rows[0][0][:1].isdigit():
         return "conllu"
     if len(rows[0]) > 1 and rows[0][0] and not all("/" in cell for cell in rows[0] if cell):
         return "tsv"
-    found = [slash.tokens(line) for line in filled]
-    if pku.ID.fullmatch(found[0][0]) or any(pku.GROUP.search(line) for line in filled):
+    tokens = [slash.tokens(line) for line in filled]
+    if pku.ID.fullmatch(tokens[0][0]) or any(pku.GROUP.search(line) for line in filled):
         return "pku"
-    # One token on every line: words of sentences, if something ends those, else sentences of one word.
-    return "lines" if all(len(line) == 1 for line in found) and lines.shows_ends(head) else "slash"
+    # One token per line: words of sentences if blank lines or final marks end them, else sentences of one word
+    return "lines" if all(len(line) == 1 for line in tokens) and lines.shows_ends(head) else "slash"
 
 
 def line_of(sentence: Sentence, token: int) -> int | None:
-    """The line of the file on which a word stands; None for a sentence that comes from no file."""
-    format, *own = sentence.layout or ("slash",)
-    if sentence.line is None or format not in BY_WORD:
+    """Return the line of the file that has a token; None for a sentence that was not read from a file."""
+    format, *lines = sentence.layout or ("slash",)
+    if sentence.line is None or format not in WORD_PER_LINE:
         return sentence.line
-    rows = [i for i, line in enumerate(own) if conllu.row(line) is not None] if format == "conllu" else None
+    rows = [i for i, line in enumerate(lines) if conllu.token_cells(line) is not None] if format == "conllu" else None
     return sentence.line + (rows[token] if rows else token)
 
 
 def format_of(path: str, otherwise: str = "slash") -> str:
-    """The format that the file's name gives away, or another: untagged text is plain lines."""
+    """Return the format of a file by its suffix, else `otherwise`."""
     return SUFFIXES.get(plain_name(path).suffix, otherwise)
 
 
 def plain_name(path: str | Path) -> Path:
-    """The name that a file has, or would have, when it is not compressed."""
+    """Return the path without the suffix of a compression."""
     name = Path(path)
     return name.with_suffix("") if name.suffix in COMPRESSED else name

@@ -1,4 +1,8 @@
-"""What a format cannot express is refused when it is written, so that nothing comes back as something else."""
+"""Check that a format can express words and tags, before they are written.
+
+Without these checks, a word with a space in it would be read back from `slash` as two words. Only `jsonl` can express
+every word and tag.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +12,22 @@ from tagger.errors import CorpusError
 from tagger.escaping import quote
 
 
-def checked(text: str, forbidden: str) -> str:
-    """The word or tag itself, if it is not empty and has none of the forbidden characters."""
+def check_cell(text: str, forbidden: str) -> str:
+    """Return a word or tag; raise an error if it is empty or has a forbidden character."""
     if not text or not set(forbidden).isdisjoint(text):
-        found = "an empty word or tag" if not text else quote(text)
-        raise CorpusError(f"{found} cannot be written in this format; try --output-format jsonl")
+        fault = "an empty word or tag" if not text else quote(text)
+        raise CorpusError(f"{fault} cannot be written in this format. Set format to jsonl.")
     return text
 
 
-def all_checked(texts: Sequence[str], forbidden: str) -> Sequence[str]:
-    """The same for many: one look at all of them together, and a closer one only where something is wrong."""
+def check_cells(texts: Sequence[str], forbidden: str) -> Sequence[str]:
+    """Check many words or tags as `check_cell` does, in one pass over their joined text unless there is a fault."""
     if "" in texts or not set(forbidden).isdisjoint("".join(texts)):
         for text in texts:
-            checked(text, forbidden)
+            check_cell(text, forbidden)
     return texts
 
 
-def ending(text: str, forbidden: str) -> str:
-    """The same for what ends a line, which must not look like a part of the line's end."""
-    return checked(text, forbidden + "\r" if text.endswith("\r") else forbidden)
+def check_last(text: str, forbidden: str) -> str:
+    """Check the last word or tag of a line: a final carriage return would be read as part of the line end."""
+    return check_cell(text, forbidden + "\r" if text.endswith("\r") else forbidden)

@@ -1,9 +1,9 @@
-"""`conllu`: ten columns, comments, multiword ranges and empty nodes, as Universal Dependencies publishes them.
+"""The format `conllu` of Universal Dependencies: ten columns, comments, multiword ranges and empty nodes.
 
-Ranges (`1-2`) and empty nodes (`1.1`) hold no token of ours and are skipped. A sentence keeps its lines as `layout`,
-so that writing it back changes one column and nothing else. One that was cut from a text gets its `# text` and, in the
-last column, the places of its words. One that has no words, as a blank line of a text, is written as nothing at all,
-for two blank lines in a row are no CoNLL-U.
+Ranges (`1-2`) and empty nodes (`1.1`) are not tokens and are skipped. A sentence keeps its lines as `layout`, so that
+writing it back changes one column and nothing else. A sentence cut from raw text gets a `# text` comment and, in the
+last column, the offsets of its words. A sentence without words is written as nothing, because CoNLL-U does not allow
+two blank lines in a row.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tagger.corpus.checks import checked
+from tagger.corpus.checks import check_cell
 from tagger.errors import CorpusError, MissingTagError
 from tagger.escaping import quote
 from tagger.files.reading import Lines
@@ -23,10 +23,11 @@ MISC = 9
 ID = re.compile(r"[0-9]+")
 FORBIDDEN = "\t\n"
 COMMENT = re.compile(r"#[ \t]*(\w+)[ \t]*=[ \t]*(.*)")
-SKIPPED = re.compile(r"[0-9]+[-.][0-9]+")
+NOT_A_TOKEN = re.compile(r"[0-9]+[-.][0-9]+")
 
 
 def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
+    """Yield the sentences, with the tags of `column`."""
     words: list[str] = []
     tags: list[str] = []
     layout: list[str] = []
@@ -37,10 +38,10 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
                 yield Sentence(words, None if tagged is False else tags, ("conllu", *layout), line=begin)
                 words, tags, layout = [], [], []
             elif layout:
-                layout.append("")  # comments that stand alone stay alone
+                layout.append("")  # comments without a sentence stay separate
             continue
         layout.append(line)
-        cells = row(line)
+        cells = token_cells(line)
         if cells is None:
             continue
         if len(cells) != 10 or not ID.fullmatch(cells[0]) or not cells[1]:
@@ -48,68 +49,68 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
         words.append(cells[1])
         if tagged is not False:
             tag = cells[COLUMNS[column]]
-            if tag in ("", "_"):
-                if not tagged:
-                    tags.append(NO_TAG)
-                    continue
+            if tagged and tag in ("", "_"):
                 other = "xpos" if column == "upos" else "upos"
-                fault = f"expected a tag in column {column}, got {quote(tag)}; try --column {other}"
+                fault = f"expected a tag in column {column}, got {quote(tag)}. Set column to {other}."
                 raise lines.error(fault, MissingTagError)
-            tags.append(tag)
+            tags.append(NO_TAG if tag == "_" else tag)
     if words or (layout and not tagged):
         begin = lines.number - len(layout) + 1
         yield Sentence(words, None if tagged is False else tags, ("conllu", *layout), line=begin)
 
 
-def row(line: str) -> list[str] | None:
-    """The columns of a token's line; None for a comment, a multiword range or an empty node."""
+def token_cells(line: str) -> list[str] | None:
+    """Split the line of a token into columns; return None for a comment, a multiword range or an empty node."""
     if not line or line.startswith("#"):
         return None
     cells = line.split("\t")
-    return None if len(cells) == 10 and SKIPPED.fullmatch(cells[0]) else cells
+    return None if len(cells) == 10 and NOT_A_TOKEN.fullmatch(cells[0]) else cells
 
 
 def comment(lines: Sequence[str], key: str) -> str | None:
-    """The value of the last comment `# key = value` among lines."""
-    found = [match[2] for line in lines if (match := COMMENT.match(line)) and match[1] == key]
-    return found[-1] if found else None
+    """Return the value of the last comment `# key = value`, if there is one."""
+    values = [match[2] for line in lines if (match := COMMENT.match(line)) and match[1] == key]
+    return values[-1] if values else None
 
 
 def write(sentence: Sentence, column: str) -> str:
-    layout = sentence.lines_of("conllu") or fresh(sentence)
+    """Return the lines of a sentence with its tags in `column`, and probabilities in the last one."""
+    layout = sentence.lines_of("conllu") or new_lines(sentence)
     lines = []
-    tags, sure = iter(sentence.tags or ()), iter(sentence.probabilities or ())
+    tags, probabilities = iter(sentence.tags or ()), iter(sentence.probabilities or ())
     for line in layout:
-        cells = row(line)
+        cells = token_cells(line)
         if cells is not None and sentence.tags is not None:
             tag = next(tags)
             if tag == "_":
-                raise CorpusError("the tag '_' cannot be written as CoNLL-U: there it means none; try jsonl")
-            cells[COLUMNS[column]] = checked(tag, FORBIDDEN)
+                raise CorpusError(
+                    "the tag '_' cannot be written in conllu, where it means no tag. Set format to jsonl."
+                )
+            cells[COLUMNS[column]] = check_cell(tag, FORBIDDEN)
             if sentence.retagged or sentence.probabilities is not None:
-                cells[MISC] = noted(cells[MISC], next(sure, None))
+                cells[MISC] = with_probability(cells[MISC], next(probabilities, None))
             line = "\t".join(cells)
         lines.append(line + "\n")
     return "".join(lines) + "\n" if lines else ""
 
 
-def noted(misc: str, probability: float | None) -> str:
-    """The last column with a probability, if there is one, among its attributes, and without that of an older tag."""
-    notes = [note for note in misc.split("|") if note not in ("", "_") and not note.startswith("prob=")]
-    notes += [] if probability is None else [f"prob={probability:.4f}"]
-    return "|".join(notes) or "_"
+def with_probability(misc: str, probability: float | None) -> str:
+    """Replace the attribute `prob` of a MISC column; None removes it."""
+    attributes = [item for item in misc.split("|") if item not in ("", "_") and not item.startswith("prob=")]
+    attributes += [] if probability is None else [f"prob={probability:.4f}"]
+    return "|".join(attributes) or "_"
 
 
-def fresh(sentence: Sentence) -> list[str]:
-    """The lines of a sentence that comes from elsewhere."""
-    words = [checked(word, FORBIDDEN) for word in sentence.words]
-    places = sentence.offsets
-    if places is None:
+def new_lines(sentence: Sentence) -> list[str]:
+    """Make the lines of a sentence that was read from another format or cut from raw text."""
+    words = [check_cell(word, FORBIDDEN) for word in sentence.words]
+    offsets = sentence.offsets
+    if offsets is None:
         return ["\t".join([str(i), word, *"_" * 8]) for i, word in enumerate(words, 1)]
-    joined = [end == begin for (_, end), (begin, _) in pairwise(places)] + [False]
-    text = "".join(word + " " * (not together) for word, together in zip(words, joined, strict=True))
+    no_space = [end == begin for (_, end), (begin, _) in pairwise(offsets)] + [False]  # after each word
+    text = "".join(word + " " * (not joined) for word, joined in zip(words, no_space, strict=True))
     rows = [
-        "\t".join([str(i), word, *"_" * 7, "SpaceAfter=No|" * together + f"start_char={begin}|end_char={end}"])
-        for i, (word, together, (begin, end)) in enumerate(zip(words, joined, places, strict=True), 1)
+        "\t".join([str(i), word, *"_" * 7, "SpaceAfter=No|" * joined + f"start_char={begin}|end_char={end}"])
+        for i, (word, joined, (begin, end)) in enumerate(zip(words, no_space, offsets, strict=True), 1)
     ]
     return [f"# text = {text.rstrip(' ')}", *rows]

@@ -1,4 +1,4 @@
-"""What a caller gave to learn from or to be judged by: tagged sentences, and their tags as numbers."""
+"""Tagged sentences from the arguments `X` and `y` of public functions, and their tags as integers."""
 
 from __future__ import annotations
 
@@ -10,62 +10,65 @@ from typing import Any
 import numpy as np
 
 from tagger.errors import TrainingError, several
-from tagger.normalization import NFC, Form, normalized_sentences
+from tagger.normalization import NFC, NormalizationForm, normalized_sentences
 from tagger.sentence import NO_TAG, Sentence, sentence_list, tag_lists, words_of
 
-TAGS = attrgetter("tags")
+get_tags = attrgetter("tags")
 
 
-def tagged(X: Iterable[Any], y: Iterable[Any] | None, names: tuple[str, str] = ("X", "y")) -> list[Sentence]:
-    """Make tagged sentences of words and tags in any containers, whose `names` are for messages."""
+def tagged_sentences(X: Iterable[Any], y: Iterable[Any] | None, names: tuple[str, str] = ("X", "y")) -> list[Sentence]:
+    """Combine words and tags in any containers to sentences; without `y`, X must hold tagged sentences.
+
+    `names` are those of the two parameters, for messages.
+    """
     sentences = sentence_list(X, names[0])
     if y is None:
-        if not all(map(isinstance, sentences, repeat(Sentence))) or None in map(TAGS, sentences):
-            raise ValueError(f"without {names[1]}, every item of {names[0]} must be a Sentence with tags")
-        tag_lists(map(TAGS, sentences), f"tags of {names[0]}")
+        if not all(map(isinstance, sentences, repeat(Sentence))) or None in map(get_tags, sentences):
+            raise ValueError(f"{names[0]}: expected Sentences with tags, got others. Pass {names[1]}, or tag them.")
+        tag_lists(map(get_tags, sentences), f"tags of {names[0]}")
         return sentences
     tags = tag_lists(y, names[1])
     if len(sentences) != len(tags):
-        raise ValueError(f"{several(len(sentences), 'sentence')}, but the tags of {len(tags):,}")
-    return [Sentence(words_of(words), own) for words, own in zip(sentences, tags, strict=True)]
+        raise ValueError(f"{names[1]}: expected {several(len(sentences), 'list')} of tags, got {len(tags):,}")
+    return [Sentence(words_of(words), sentence_tags) for words, sentence_tags in zip(sentences, tags, strict=True)]
 
 
 def dev_sentences(X_dev: Iterable[Any] | None, y_dev: Iterable[Any] | None) -> list[Sentence] | None:
-    """The same of a dev set, if there is one."""
-    return None if X_dev is None else tagged(X_dev, y_dev, ("X_dev", "y_dev"))
+    """Return the sentences of a dev set, as `tagged_sentences` does; None if there is none."""
+    return None if X_dev is None else tagged_sentences(X_dev, y_dev, ("X_dev", "y_dev"))
 
 
-def training_sentences(X: Iterable[Any], y: Iterable[Any] | None, form: Form = NFC) -> list[Sentence]:
-    """The sentences to learn from, their words in a normalisation form."""
-    sentences = [sentence for sentence in tagged(X, y) if sentence.words]
+def training_sentences(X: Iterable[Any], y: Iterable[Any] | None, form: NormalizationForm = NFC) -> list[Sentence]:
+    """Return the non-empty training sentences, their words normalized."""
+    sentences = [sentence for sentence in tagged_sentences(X, y) if sentence.words]
     if not sentences:
-        raise TrainingError("no sentence to learn from: the corpus is empty")
-    written = [sentence.words for sentence in sentences]
-    words = normalized_sentences(written, form)
-    if words is written:
+        raise TrainingError("expected at least one sentence to train on, got an empty corpus")
+    original = [sentence.words for sentence in sentences]
+    normalized = normalized_sentences(original, form)
+    if normalized is original:
         return sentences
-    return [Sentence(own, sentence.tags) for own, sentence in zip(words, sentences, strict=True)]
+    return [Sentence(words, sentence.tags) for words, sentence in zip(normalized, sentences, strict=True)]
 
 
-def written_tags(sentences: Sequence[Sentence]) -> tuple[list[str], set[str]]:
-    """All tags, token after token, and the distinct ones."""
-    written = list(chain.from_iterable(map(TAGS, sentences)))
-    return written, set(written)
+def token_tags(sentences: Sequence[Sentence]) -> tuple[list[str], set[str]]:
+    """Return the tag of each token, and the set of distinct tags."""
+    tags = list(chain.from_iterable(map(get_tags, sentences)))
+    return tags, set(tags)
 
 
 def tag_numbers(sentences: Sequence[Sentence]) -> tuple[list[str], np.ndarray]:
-    """The tag set, and all tags as numbers (N,)."""
-    written, distinct = written_tags(sentences)
+    """Return the sorted tag set, and the index of each token's tag (N,)."""
+    tags, distinct = token_tags(sentences)
     if NO_TAG in distinct:
-        raise TrainingError("a token has an empty tag")
+        raise TrainingError("expected a tag for every token, got an empty one")
     names = sorted(distinct)
-    numbers = {name: k for k, name in enumerate(names)}
-    return names, np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))
+    indices = {name: k for k, name in enumerate(names)}
+    return names, np.fromiter(map(indices.__getitem__, tags), np.int64, len(tags))
 
 
 def check_dev(classes: list[str], dev: Sequence[Sentence] | None) -> None:
-    """Refuse a dev set of which no tag could ever be guessed."""
-    tags = set(chain.from_iterable(map(TAGS, dev or [])))
+    """Raise a TrainingError if no tag of the dev set is in the tag set."""
+    tags = token_tags(dev or [])[1]
     if tags and tags.isdisjoint(classes):
-        few = ", ".join(sorted(tags)[:5])
-        raise TrainingError(f"the dev set has another tag set: none of its tags ({few}, …) is in the corpus")
+        first = ", ".join(sorted(tags)[:5])
+        raise TrainingError(f"dev set: expected tags of the training corpus, got none of them but {first}, …")

@@ -1,9 +1,8 @@
-"""`lines`: one `word/TAG` per line, a blank line after each sentence.
+"""The format `lines`: one `word/TAG` per line, a blank line after each sentence.
 
-Some corpora of this kind have no blank lines, or a few by accident. In those a token that is a sentence-final mark
-ends the sentence, too: the first lines decide, by more than MARKS_PER_BLANK such marks for each blank line. Untagged
-words may come from a person who types them, so there no line is waited for, and blank lines alone decide if there are
-any.
+Some corpora of this kind have no blank lines, or a few by accident. In those a token that is a sentence-final mark also
+ends the sentence. The first lines decide: there must be more than MARKS_PER_BLANK such marks for each blank line.
+Untagged words may be typed, so the reader does not look ahead there; blank lines end the sentences if there are any.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tagger.corpus.checks import ending
+from tagger.corpus.checks import check_last
 from tagger.corpus.slash import SEPARATORS, split_if_tagged, split_token, tokens, written_tokens
 from tagger.escaping import quote
 from tagger.files.reading import LOOK_AHEAD, Lines
@@ -20,20 +19,21 @@ from tagger.sentence import NO_TAG, Sentence
 LAYOUT = ("lines",)
 FINAL_MARKS = frozenset(".!?。！？")
 MARKS_PER_BLANK = 3
-AT_LEAST = 10  # marks more than that: one sentence may have several
+SPARE_MARKS = 10  # beyond that ratio: one sentence may have several
 
 
 def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
+    """Yield the sentences."""
     by_marks = bool(tagged) and marks_end_sentences(lines.head(LOOK_AHEAD))
     pairs: list[tuple[str, str]] = []  # since the last blank line
     any_blank = False
     for line in lines:
-        found = tokens(line)
-        if len(found) > 1:
+        line_tokens = tokens(line)
+        if len(line_tokens) > 1:
             expected = "word/TAG" if tagged else "word"
-            raise lines.error(f"expected one {expected} on the line, got {len(found)}: {quote(line)}")
-        if found:
-            pairs.append(split(found[0], lines, tagged))
+            raise lines.error(f"expected one {expected} on the line, got {len(line_tokens)}: {quote(line)}")
+        if line_tokens:
+            pairs.append(split(line_tokens[0], lines, tagged))
         elif pairs:
             any_blank = True
             yield from sentences(pairs, lines.number - len(pairs), by_marks, tagged)
@@ -42,6 +42,7 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
 
 
 def split(token: str, lines: Lines, tagged: bool | None) -> tuple[str, str]:
+    """Split a token into word and tag, as `read` is asked to."""
     if tagged is False:
         return token, NO_TAG
     return split_token(token, lines) if tagged else split_if_tagged(token)
@@ -56,22 +57,23 @@ def sentences(pairs: Sequence[tuple[str, str]], first: int, by_marks: bool, tagg
 
 
 def shows_ends(head: Sequence[str]) -> bool:
-    """Whether the first lines, with one token each, show where sentences end: a blank line or a final mark."""
-    return not FINAL_MARKS.isdisjoint(first_words(head)) or "" in first_words(head)
+    """Return whether lines of one token each show where sentences end, by a blank line or a final mark."""
+    return not (FINAL_MARKS | {""}).isdisjoint(first_words(head))
 
 
 def marks_end_sentences(head: Sequence[str]) -> bool:
-    """Whether final marks far outnumber the blank lines among the first lines; several marks in a row count once."""
+    """Return whether final marks far outnumber blank lines; several marks in a row count once."""
     words = first_words(head)
     marks = sum(word in FINAL_MARKS and after not in FINAL_MARKS for word, after in pairwise([*words, ""]))
     blanks = sum(bool(word) and not after for word, after in pairwise([*words, "end"]))
-    return marks > MARKS_PER_BLANK * blanks + AT_LEAST
+    return marks > MARKS_PER_BLANK * blanks + SPARE_MARKS
 
 
 def first_words(lines: Sequence[str]) -> list[str]:
-    """The word of each line; an empty one if the line is blank."""
+    """Return the word of each line, an empty string for a blank line."""
     return [split_if_tagged(line.strip(" \t"))[0] for line in lines]
 
 
 def write(sentence: Sentence, column: str) -> str:
-    return "".join(f"{ending(token, SEPARATORS)}\n" for token in written_tokens(sentence)) + "\n"
+    """Return the lines of a sentence."""
+    return "".join(f"{check_last(token, SEPARATORS)}\n" for token in written_tokens(sentence)) + "\n"

@@ -1,7 +1,7 @@
-"""`pku`: lines of the People's Daily corpus of Peking University.
+"""The format `pku` of the People's Daily corpus of Peking University: a sentence per line, `word/TAG` tokens.
 
-A line may begin with an id (`19980101-01-001-001/m`), and brackets join tokens to a larger name:
-`[中央/n 电台/n]nt`. The id and the brackets are dropped, the tokens inside keep their own tags.
+A line may begin with an id (`19980101-01-001-001/m`), and brackets group tokens to a name: `[中央/n 电台/n]nt`. The id
+and the brackets are dropped; the tokens inside keep their own tags.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ LETTERS = re.compile("[A-Za-z]+")
 GROUP = re.compile(r"(^|[ \t])\[[^ \t/]+/[^\[\]]*/[A-Za-z]+\][A-Za-z]+")  # [中央/n 电台/n]nt
 
 
-def plain(token: str) -> str:
-    """The token without the brackets around groups; `[/w` and `]/w` are tokens themselves."""
+def without_brackets(token: str) -> str:
+    """Remove the brackets around groups from a token; `[/w` and `]/w` are tokens themselves."""
     inside = token.lstrip("[")
     if not inside or (inside.startswith("/") and inside != token):
         inside = token[len(token) - len(inside) - 1 :]  # the word is a bracket
@@ -36,16 +36,17 @@ def plain(token: str) -> str:
 
 
 def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
+    """Yield the sentences."""
     if tagged is False:
         yield from slash.read(lines, tagged, column)
         return
     for line in lines:
-        found = slash.tokens(line)
-        if found and ID.fullmatch(found[0]):
-            del found[0]
-        plain_tokens = [plain(token) for token in found]
-        if found:
-            pairs = [slash.split_token(t, lines) if tagged else slash.split_if_tagged(t) for t in plain_tokens]
+        tokens = slash.tokens(line)
+        if tokens and ID.fullmatch(tokens[0]):
+            del tokens[0]
+        if tokens:
+            bare = map(without_brackets, tokens)
+            pairs = [slash.split_token(token, lines) if tagged else slash.split_if_tagged(token) for token in bare]
             words, tags = zip(*pairs, strict=True)
             yield Sentence(words, tags, line=lines.number)
         elif not tagged:
@@ -53,9 +54,9 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
 
 
 def write(sentence: Sentence, column: str) -> str:
-    """As `slash`, if nothing in it looks like an id or a bracket around a group."""
-    found = slash.written_tokens(sentence)
-    for i, token in enumerate(found):
-        if sentence.tags is not None and (plain(token) != token or (i == 0 and ID.fullmatch(token))):
-            raise CorpusError(f"{quote(token)} cannot be written as pku: it looks like an id or a bracket; try jsonl")
+    """Return the line of a sentence; refuse a token that would be read as an id or the bracket of a group."""
+    for i, token in enumerate(slash.written_tokens(sentence)):
+        if sentence.tags is not None and (without_brackets(token) != token or (i == 0 and ID.fullmatch(token))):
+            advice = "it looks like an id or a bracket. Set format to jsonl."
+            raise CorpusError(f"{quote(token)} cannot be written in pku: {advice}")
     return slash.write(sentence, column)

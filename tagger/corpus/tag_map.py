@@ -1,7 +1,7 @@
-"""From one tag set to another: lines `TAG TAB TAG`, Penn to universal tags, say.
+"""Map tags to another tag set, for example Penn to universal tags, by a file of lines `TAG TAB TAG`.
 
-A tag that the map does not mention stays as it is. Since that may be a mistake, such tags are remembered, unless they
-are what others are mapped to: then they belong to the new tag set already.
+A tag that the map lacks stays unchanged. Since that may be a mistake, such tags are recorded in `unmapped`, unless they
+are values of the map: then they belong to the new tag set already.
 """
 
 from __future__ import annotations
@@ -16,21 +16,25 @@ from tagger.sentence import Sentence
 
 
 class TagMap:
+    """A mapping of tags, with a record of the tags it lacks."""
+
     def __init__(self, pairs: dict[str, str]) -> None:
         self.pairs = pairs
         self.targets = frozenset(pairs.values())
-        self.unmapped: set[str] = set()  # tags that have been asked for in vain
+        self.unmapped: set[str] = set()  # tags without a mapping, as they occur
 
     def tags(self, tags: Sequence[str]) -> list[str]:
-        found = [self.pairs.get(tag, tag) for tag in tags]
+        """Map tags, and record those without a mapping."""
         self.unmapped.update(tag for tag in tags if tag not in self.pairs and tag not in self.targets)
-        return found
+        return [self.pairs.get(tag, tag) for tag in tags]
 
     def sentence(self, sentence: Sentence) -> Sentence:
+        """Copy a sentence with mapped tags."""
         return sentence if sentence.tags is None else sentence.with_tags(self.tags(sentence.tags))
 
 
-def read_map(path: str | os.PathLike[str]) -> TagMap:
+def read_tag_map(path: str | os.PathLike[str]) -> TagMap:
+    """Read a tag map from a file."""
     lines = Lines(path)
     pairs: dict[str, str] = {}
     for line in lines:

@@ -1,7 +1,7 @@
-"""`tsv`: a word per line, its tag in the second column, a blank line after each sentence.
+"""The format `tsv`: a word per line, its tag in the second column, a blank line after each sentence.
 
-Further columns are ignored; `columns` counts them. Words may contain spaces here. Spreadsheets like to write the names
-of the columns on the first line, which looks like a word and its tag; `header` finds it.
+Words may contain spaces. Further columns are ignored; `count_columns` counts them, for a warning. Spreadsheets write
+the names of the columns on the first line, which looks like a word and its tag; `find_header` detects it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tagger.corpus.checks import checked, ending
+from tagger.corpus.checks import check_cells, check_last
 from tagger.escaping import quote
 from tagger.files.reading import Lines
 from tagger.sentence import Sentence
@@ -20,6 +20,7 @@ TAG_NAMES = frozenset(["tag", "tags", "pos", "upos", "xpos", "postag", "pos_tag"
 
 
 def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
+    """Yield the sentences."""
     words: list[str] = []
     tags: list[str] = []
     for line in lines:
@@ -39,6 +40,7 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
 
 
 def write(sentence: Sentence, column: str) -> str:
+    """Return the lines of a sentence; probabilities, if any, are the third column."""
     columns = [sentence.words] if sentence.tags is None else [sentence.words, sentence.tags]
     if sentence.probabilities is not None:
         columns.append([f"{probability:.4f}" for probability in sentence.probabilities])
@@ -46,22 +48,23 @@ def write(sentence: Sentence, column: str) -> str:
 
 
 def written(row: tuple[str, ...]) -> str:
+    """Return the line of a token."""
     *first, last = [cell.rstrip(" ") and cell for cell in row]  # a cell of spaces would look empty
-    return "\t".join([*(checked(cell, "\t\n") for cell in first), ending(last, "\t\n")]) + "\n"
+    return "\t".join([*check_cells(first, "\t\n"), check_last(last, "\t\n")]) + "\n"
 
 
-def columns(lines: Sequence[str]) -> int:
-    """How many columns every line has, blank ones apart."""
+def count_columns(lines: Sequence[str]) -> int:
+    """Return the least number of columns of the lines that are not blank."""
     filled = (line.rstrip("\t ") for line in lines)
     return min((len(line.split("\t")) for line in filled if line), default=0)
 
 
-def header(sentences: Sequence[Sentence]) -> str | None:
-    """The names of the columns, if the first word and its tag look like them and nothing else has that tag."""
+def find_header(sentences: Sequence[Sentence]) -> str | None:
+    """Return the names of the columns if the first word and tag look like them and no other word has that tag."""
     if not sentences or not sentences[0].tags:
         return None
     word, tag = sentences[0].words[0], sentences[0].tags[0]
     if word.lower() not in WORD_NAMES or tag.lower() not in TAG_NAMES:
         return None
-    often = Counter(tag for sentence in sentences for tag in sentence.tags or ())
-    return f"{word}/{tag}" if often[tag] == 1 else None
+    counts = Counter(tag for sentence in sentences for tag in sentence.tags or ())
+    return f"{word}/{tag}" if counts[tag] == 1 else None

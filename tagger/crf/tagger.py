@@ -19,7 +19,7 @@ from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.chain.pack import PACK_TOKENS
 from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import check_dev, dev_sentences, tag_numbers, training_sentences
-from tagger.corpus.partial import OPEN, Choices, among, read_choices
+from tagger.corpus.partial import OPEN, Choices, read_choices, renumber_tags
 from tagger.crf.scorer import FeatureScorer
 from tagger.crf.summary import crf_summary
 from tagger.crf.trainer import DEV_EVERY, Trainer
@@ -43,10 +43,10 @@ from tagger.models.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
 from tagger.models.explain import step_terms
 from tagger.models.monitor import ProgressCallback, TrainingMonitor
 from tagger.models.summary import Section
-from tagger.normalization import NFC, Form
+from tagger.normalization import NFC, NormalizationForm
 from tagger.sentence import Sentence, Words
 from tagger.words.lexicon import Lexicon
-from tagger.words.overlap import marks
+from tagger.words.overlap import fingerprints
 from tagger.words.windows import Windows
 
 if TYPE_CHECKING:
@@ -220,14 +220,14 @@ class CRFTagger(Tagger):
             choices = Choices.none(len(names))
         self.classes_ = sorted({*names, *init.classes_}) if init else names
         if init:
-            tags, choices = among(self.classes_, names, tags, choices)
+            tags, choices = renumber_tags(self.classes_, names, tags, choices)
         K = len(self.classes_)
         self.parts_ = TagParts(self.classes_, (init and init.parts_.separator) or separator_of(self.classes_))
         templates, classes = self.choose_template(init, classes)
         written = [sentence.words for sentence in sentences]
         windows = Windows.of(written, margin(templates))
         lengths, trained = np.array(list(map(len, written))), trained_lengths(written)
-        seen = marks(windows.written, windows.at(0), lengths)
+        seen = fingerprints(windows.written, windows.at(0), lengths)
         self.seen_ = np.union1d(seen, init.seen_) if init else seen
         fixed = tags != OPEN
         self.lexicon_ = Lexicon.of(windows.written, windows.at(0)[fixed], tags[fixed], K)
@@ -362,7 +362,7 @@ class CRFTagger(Tagger):
         return {"template": self.template_, "separator": self.parts_.separator}
 
 
-def form_of(init: CRFTagger | None) -> Form:
+def form_of(init: CRFTagger | None) -> NormalizationForm:
     """The normalisation form of a new model: that of the model it goes on from, whose words it keeps."""
     return init.lexicon_.form if init else NFC
 

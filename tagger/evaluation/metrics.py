@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tagger.corpus.labels import tagged
+from tagger.corpus.labels import tagged_sentences
 from tagger.errors import several
 from tagger.evaluation.significance import Interval, chance, interval
 from tagger.sentence import Sentence, tag_lists
@@ -84,7 +84,7 @@ def accuracy(gold: Iterable[Any], guesses: Iterable[Any]) -> Rate:
 
 def aligned(gold: Iterable[Any], guesses: Iterable[Any]) -> tuple[list[Sentence], list[Sequence[str]]]:
     """List tagged sentences and guessed tags, which come in any containers."""
-    sentences, tags = tagged(gold, None, ("gold", "gold tags")), tag_lists(guesses, "guesses")
+    sentences, tags = tagged_sentences(gold, None, ("gold", "gold tags")), tag_lists(guesses, "guesses")
     if len(sentences) != len(tags):
         raise ValueError(f"{several(len(sentences), 'sentence')}, but the guessed tags of {len(tags):,}")
     return sentences, tags

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tagger.corpus.tsv import header
+from tagger.corpus.tsv import find_header
 from tagger.experiments.crossval import Fold
 from tagger.sentence import Sentence
 
@@ -75,7 +75,7 @@ def survey(sentences: Sequence[Sentence]) -> CorpusSurvey:
         tags=sorted(tags.items(), key=lambda item: (-item[1], item[0])),
         repeated=len(sentences) - len(groups),
         disagreeing=[group for group in groups.values() if len({tuple(sentences[i].tags or ()) for i in group}) > 1],
-        header=header(sentences),
+        header=find_header(sentences),
     )
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tagger.corpus.labels import tagged
-from tagger.corpus.split import number
+from tagger.corpus.labels import tagged_sentences
+from tagger.corpus.split import group_hash
 from tagger.errors import TrainingError
 from tagger.evaluation.metrics import accuracy, by_sentence
 from tagger.evaluation.significance import Interval, interval
@@ -47,7 +47,7 @@ class Fold:
 
 def fold_numbers(sentences: Sequence[Sentence], folds: int, seed: int) -> list[int]:
     """Assign a fold to each sentence: distinct sentences in the order of their hashes, in turn."""
-    groups = sorted({tuple(sentence.words) for sentence in sentences}, key=lambda words: number(words, seed))
+    groups = sorted({tuple(sentence.words) for sentence in sentences}, key=lambda words: group_hash(words, seed))
     if len(groups) < folds:
         raise TrainingError(
             f"{folds} folds: expected at least as many different sentences, got {len(groups)}. Use fewer folds."
@@ -60,7 +60,7 @@ def cross_validate(
     make: TaggerFactory, sentences: Iterable[Any], folds: int, seed: int = 0, jobs: int = 1
 ) -> Iterator[Fold]:
     """Train on all folds but one, in turn, and yield each `Fold` as it completes; `jobs` processes share the work."""
-    sentences = tagged(sentences, None, ("sentences", "tags"))
+    sentences = tagged_sentences(sentences, None, ("sentences", "tags"))
     numbers = fold_numbers(sentences, folds, seed)
     blocks = ((([i for i, n in enumerate(numbers) if n == fold]), False) for fold in range(folds))
     return in_order(FoldTrainer(make, sentences), blocks, jobs)
@@ -100,8 +100,8 @@ def learning_curve(
     make: TaggerFactory, sentences: Iterable[Any], dev: Iterable[Any], points: int, jobs: int = 1
 ) -> Iterator[CurvePoint]:
     """Train on growing parts of the sentences, each twice the one before, the last the whole corpus."""
-    sentences, dev = (tagged(X, None, (name, "tags")) for X, name in ((sentences, "sentences"), (dev, "dev")))
-    order = sorted(range(len(sentences)), key=lambda i: number((str(i), *sentences[i].words), 0))
+    sentences, dev = (tagged_sentences(X, None, (name, "tags")) for X, name in ((sentences, "sentences"), (dev, "dev")))
+    order = sorted(range(len(sentences)), key=lambda i: group_hash((str(i), *sentences[i].words), 0))
     sizes = [max(1, len(order) >> power) for power in range(points)][::-1]
     blocks = (([sentences[i] for i in order[:size]], False) for size in dict.fromkeys(sizes))
     return in_order(CurveTrainer(make, dev), blocks, jobs)

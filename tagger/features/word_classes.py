@@ -22,7 +22,7 @@ from tagger.arrays.string_table import StringTable
 from tagger.errors import CorpusError
 from tagger.escaping import quote
 from tagger.files.reading import Lines
-from tagger.normalization import Form, normalized
+from tagger.normalization import NormalizationForm, normalized
 
 DIGIT = re.compile(r"\d")
 SIZES = (32, 128, 512)  # usually
@@ -73,7 +73,7 @@ class WordClasses:
         """Only these sizes."""
         return WordClasses(self.words, {size: self.classes[size] for size in sorted(sizes)})
 
-    def normalized(self, form: Form) -> WordClasses:
+    def normalized(self, form: NormalizationForm) -> WordClasses:
         """The same with words in that form; of words that become equal one stays."""
         written = self.words.strings()
         words = normalized(written, form)

@@ -1,8 +1,9 @@
-"""Opening any file: compressed, encoded, or standard input. What may be a pipe is opened once.
+"""Read text input: plain or compressed files in any encoding, pipes, standard input.
 
-`Lines` hands out lines as they arrive. It takes whatever the other side has ready, so that somebody who types a line is
-answered at once while a large file is still read in large blocks. Only `\\n` and `\\r\\n` end a line: U+2028 and its
-kin live inside real corpora. Undecodable bytes are an error that knows its line.
+`Lines` yields lines as they arrive. It reads as many bytes as are available at once, so that a typed line is answered
+immediately and a large file is read in large blocks. Only `\\n` and `\\r\\n` end a line: U+2028 and similar characters
+occur inside words of real corpora. Undecodable bytes raise an error with the line number. An input is opened once,
+because a pipe cannot be read twice.
 """
 
 from __future__ import annotations
@@ -26,35 +27,42 @@ from pathlib import Path
 from typing import IO, Any
 
 from tagger.errors import CorpusError, FileError, several
-from tagger.files.sniffing import disguise
+from tagger.files.sniffing import content_mismatch
 
-LOOK_AHEAD = 1000  # lines that may be looked at to see what a corpus is
-BLOCK = 1 << 20  # bytes asked for at once; a pipe or a terminal gives less
+LOOK_AHEAD = 1000  # lines inspected to recognize the format of a corpus
+BLOCK = 1 << 20  # bytes requested per read; a pipe or a terminal returns fewer
 COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
-DROP_MARK = ("utf-8-sig", "utf-16", "utf-32")  # encodings that drop a byte order mark themselves
-UNDECODABLE = re.compile("[\udc80-\udcff]")  # what `surrogateescape` makes of a byte that fits nowhere
+READ_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
+BOM_DROPPING = ("utf-8-sig", "utf-16", "utf-32")  # codecs that remove a byte order mark themselves
+UNDECODABLE = re.compile("[\udc80-\udcff]")  # undecodable bytes as decoded with `surrogateescape`
 
 
 def reason(error: BaseException) -> str:
-    """What the operating system or a decompressor had to say, without numbers and file names."""
+    """Return the message of the operating system or decompressor, without error number and file name."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def exists(path: str | os.PathLike[str]) -> bool:
-    """Whether there is such a file; a name that no file can have is no error either."""
-    return os.path.exists(path)  # noqa: PTH110 (`Path.exists` raises on endless names)
+    """Return whether the path exists; False, not an error, for a name that no file can have."""
+    return os.path.exists(path)  # noqa: PTH110 (`Path.exists` raises on overlong names)
 
 
 class Skipped:
-    """What was left out of inputs because of its faults: how many lines, and what was wrong with the first of them."""
+    """Record of the faulty lines that a reader left out: their number, and the first messages.
+
+    Parameters
+    ----------
+    shown : int, default 5
+        How many messages to keep in `faults`.
+    """
 
     def __init__(self, shown: int = 5) -> None:
         self.shown = shown
-        self.lines = self.count = 0
-        self.faults: list[str] = []  # the first of `count`
+        self.lines = self.count = 0  # lines left out, and errors
+        self.faults: list[str] = []  # messages of the first errors
 
     def add(self, error: CorpusError, lines: int = 1) -> None:
+        """Count an error and the lines left out because of it."""
         self.lines += lines
         self.count += 1
         if self.count <= self.shown:
@@ -62,8 +70,11 @@ class Skipped:
 
 
 class Lines:
-    """The lines of one input, numbered, without their ends. With `skipped`, readers leave out what is faulty and note
-    it there."""
+    """Iterator over the numbered lines of one input, without line ends.
+
+    `path` is a file name or `-` for standard input; `opened` its binary stream if it is open already. With `skipped`,
+    readers leave out faulty sentences and record them there.
+    """
 
     def __init__(
         self,
@@ -73,17 +84,17 @@ class Lines:
         opened: IO[bytes] | None = None,
     ) -> None:
         self.path = os.fspath(path)
-        self.opened = opened  # the bytes of the file, if it is open already
+        self.opened = opened
         self.name = "stdin" if self.path == "-" else self.path
         self.encoding = encoding
         self.skipped = skipped
-        self.number = 0  # of the line handed out last
-        self._drained = True  # nothing that has arrived is left to hand out
+        self.number = 0  # of the last line yielded
+        self._drained = True  # all lines that have arrived are yielded
         self._stream: Any = None
-        self._live = True  # somebody writes on the other side: not a file that lies there complete
+        self._live = True  # a pipe or terminal that may deliver more, not a regular file
         self._ahead: deque[str] = deque()
         self._decode = decoder(encoding)
-        self._mark = "" if codecs.lookup(encoding).name in DROP_MARK else "\ufeff"
+        self._mark = "" if codecs.lookup(encoding).name in BOM_DROPPING else "\ufeff"
         self._source = self._read()
 
     def __iter__(self) -> Iterator[str]:
@@ -98,17 +109,17 @@ class Lines:
             yield line[:-1] if line.endswith("\r") else line
 
     def close(self) -> None:
-        """Nothing more will be asked for."""
+        """Close the input."""
         self._source.close()
 
     def check(self) -> None:
-        """Refuse what is no text, before anything is done with it: a look at the first bytes of a file."""
+        """Read the first block, and raise an error if it is not text."""
         with contextlib.closing(self._texts()) as texts:
             next(texts, None)
 
     def texts(self) -> Iterator[str]:
-        """The same input as it arrives, line ends included: for a reader to whom a line means little."""
-        self.number, column = 1, 0  # of the character that comes next
+        """Yield the input in blocks as they arrive, line ends included, for readers that do not work by lines."""
+        self.number, column = 1, 0  # of the next character
         for text in self._texts():
             if self.skipped and not text.isascii():
                 text = self._replaced(text, column)
@@ -122,7 +133,7 @@ class Lines:
                 raise self._undecodable(bad.group(), column)
 
     def _replaced(self, text: str, column: int) -> str:
-        """The text with a mark for each byte that fits nowhere; the lines that have any count as skipped."""
+        """Replace each undecodable byte by U+FFFD, and record the lines that have one as skipped."""
         before = self.number
         for number, line in enumerate(text.split("\n")):
             if bad := UNDECODABLE.search(line):
@@ -134,72 +145,75 @@ class Lines:
 
     @property
     def waiting(self) -> bool:
-        """Whether the next line may have to be waited for: the moment to answer what has come so far."""
+        """Whether the next line may not have arrived yet: the moment to flush all output."""
         return self._drained and not self._ahead and self.silent
 
     @property
     def silent(self) -> bool:
-        """Whether nothing more has arrived yet from somebody who writes on the other side."""
+        """Whether a pipe or terminal has no bytes to read at this moment."""
         if not self._live or self._stream is None:
             return self._live
         try:
             return not select.select([self._stream], [], [], 0)[0]
-        except (OSError, ValueError, TypeError):  # nothing that can be asked
+        except (OSError, ValueError, TypeError):  # not a stream that `select` accepts
             return True
 
     def head(self, count: int) -> list[str]:
-        """The next `count` lines, for a look; they will be handed out all the same."""
+        """Return the next `count` lines without consuming them."""
         self._ahead.extend(islice(self._source, max(0, count - len(self._ahead))))
         return [line.removesuffix("\r") for line in islice(self._ahead, count)]
 
     def error(self, message: str, kind: type[CorpusError] = CorpusError) -> CorpusError:
+        """Make an error whose message begins with the place, `name:line`."""
         return kind(f"{self.name}:{self.number}: {message}")
 
     def _undecodable(self, escaped: str, column: int) -> CorpusError:
         byte = ord(escaped) - 0xDC00
         place = f"byte 0x{byte:02X} after {several(column, 'character')}"
-        return self.error(f"{place} is not {self.encoding}; try --encoding, or save it as utf-8")
+        return self.error(f"expected {self.encoding}, got {place}. Set encoding, or save the text as utf-8.")
 
     def _read(self) -> Generator[str, None, None]:
-        pieces: list[str] = []  # of a line whose end has not come yet
+        """Yield lines without their line feeds."""
+        begin: list[str] = []  # blocks of a line whose end has not arrived
         for text in self._texts():
             first, *others = text.split("\n")
-            pieces.append(first)
+            begin.append(first)
             if not others:
                 continue
             rest = others.pop()
             last = len(others)
-            for i, line in enumerate(["".join(pieces), *others]):
+            for i, line in enumerate(["".join(begin), *others]):
                 self._drained = i == last
                 yield line
-            pieces = [rest]
-        if line := "".join(pieces):
+            begin = [rest]
+        if line := "".join(begin):
             yield line
 
     def _texts(self) -> Generator[str, None, None]:
+        """Yield decoded blocks; undecodable bytes are lone surrogates in them."""
         try:
             with open_input(self.path, self.opened) as stream:
                 self._live, self._stream = is_live(stream), stream
                 first = True
                 while True:
                     block = stream.read1(BLOCK)
-                    if first and (what := disguise(block, self.encoding)):
-                        raise FileError(f"{self.name}: {what}")
+                    if first and (fault := content_mismatch(block, self.encoding)):
+                        raise FileError(f"{self.name}: {fault}")
                     text = self._decode(block, not block)
                     yield text.removeprefix(self._mark) if first else text
                     first = first and not text
                     if not block:
                         return
-        except BROKEN as error:
+        except READ_ERRORS as error:
             raise FileError(f"cannot read {self.name}: {reason(error)}") from error
         except UnicodeError as error:
             why = getattr(error, "reason", str(error))
-            raise FileError(f"{self.name}: cannot be read as {self.encoding}: {why}; try --encoding") from error
+            raise FileError(f"{self.name}: expected {self.encoding}, got other bytes ({why}). Set encoding.") from error
 
 
 @contextlib.contextmanager
 def open_input(path: str, opened: IO[bytes] | None = None) -> Iterator[Any]:
-    """A binary stream with `read1`, decompressed; `-` is standard input, which stays open, as does what is `opened`."""
+    """Open a decompressed binary stream with `read1`; standard input (`-`) and `opened` are not closed at the end."""
     compressed = COMPRESSED.get(Path(path).suffix)
     if path == "-":
         yield opened or standard_input()
@@ -215,8 +229,7 @@ def open_input(path: str, opened: IO[bytes] | None = None) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def open_seekable(path: str) -> Iterator[IO[bytes]]:
-    """A binary stream to read in any order and again, not decompressed. Standard input and pipes are read whole, since
-    they can be read only once."""
+    """Open a seekable binary stream, not decompressed; standard input and pipes are read into memory."""
     if path == "-":
         yield io.BytesIO(standard_input().read())
         return
@@ -225,14 +238,17 @@ def open_seekable(path: str) -> Iterator[IO[bytes]]:
 
 
 def standard_input() -> IO[bytes]:
+    """Return the binary stream of standard input."""
     if sys.stdin is None:
-        raise FileError("cannot read stdin: it is closed")
+        raise FileError("cannot read stdin: it is closed. Name a file.")
     return sys.stdin.buffer
 
 
 def pipe_identity(path: str) -> tuple[int, int] | None:
-    """Number of the device and the file of a pipe or terminal; None for a file that can be read again, and for one that
-    cannot be looked at. Standard input has the same numbers in all workers, where it is closed."""
+    """Return the device and inode number of a pipe or terminal; None for a regular or missing file.
+
+    Standard input is (0, 0) in every process, because worker processes have it closed.
+    """
     if path == "-":
         return (0, 0)
     try:
@@ -243,6 +259,7 @@ def pipe_identity(path: str) -> tuple[int, int] | None:
 
 
 def is_live(stream: Any) -> bool:
+    """Return whether a stream is a pipe or terminal, not a regular file."""
     try:
         return not stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
     except (OSError, AttributeError):
@@ -250,14 +267,14 @@ def is_live(stream: Any) -> bool:
 
 
 def decoder(encoding: str) -> Callable[[bytes, bool], str]:
-    """Decodes bytes as they come; a byte that fits nowhere becomes a lone surrogate."""
+    """Return an incremental decoder; an undecodable byte becomes a lone surrogate (`surrogateescape`)."""
     try:
         with contextlib.suppress(UnicodeDecodeError):
-            b"a".decode(encoding)  # refuses codecs that are no text encodings
+            b"a".decode(encoding)  # fails for codecs that are no text encodings
         decode = codecs.getincrementaldecoder(encoding)("surrogateescape").decode
-        decode(b"", True)  # refuses those that know no surrogates
+        decode(b"", True)  # fails for codecs without `surrogateescape`
     except (LookupError, UnicodeError):
         raise FileError(
-            f"unknown encoding {encoding!r}: expected a name such as utf-8, utf-16, cp1252, latin-1 or gbk"
+            f"encoding: expected a name such as utf-8, utf-16, cp1252, latin-1 or gbk, got {encoding!r}."
         ) from None
     return decode

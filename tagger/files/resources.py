@@ -1,8 +1,8 @@
-"""How much memory there is for us: a refusal in time is better than a machine that swaps.
+"""Memory and cores available to this process.
 
-There are two safeguards. A training asks the operating system for no more than is free when it starts (`limit`), so
-that whatever would go beyond fails at once instead of making everything slow. And it estimates what it will need as
-soon as its sizes are known, and is refused with the figures (`check`). A lower limit of the user's own stays.
+Two safeguards keep training from making the machine swap. `limit` bounds the memory of the process to what is free at
+the start, so that a larger allocation fails at once. `check` compares an estimate, made as soon as the sizes are known,
+with the memory available, and raises an error with both figures. A lower limit set by the user (`ulimit -d`) stays.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from pathlib import Path
 
 from tagger.errors import TrainingError
 
-LEAST = 1 << 30  # set aside by libraries, and more for each thread: such memory is hardly touched, but counts
-LEAST_PER_CORE = 1 << 26
+# RLIMIT_DATA counts memory that libraries reserve and never touch: this much, and more for each thread
+RESERVED = 1 << 30
+RESERVED_PER_CORE = 1 << 26
 
 
 def free() -> int | None:
-    """Bytes that can be had without taking them from others; None if the system does not tell."""
-    found = [size for size in (free_in_machine(), free_in_group()) if size is not None]
-    return min(found) if found else None
+    """Return the bytes of free memory in the machine and its container; None if unknown."""
+    sizes = [size for size in (free_in_machine(), free_in_group()) if size is not None]
+    return min(sizes, default=None)
 
 
 def free_in_machine() -> int | None:
+    """Return the bytes of available memory, or of all memory where only that is known."""
     with suppress(OSError):
         match = re.search(r"MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text())
         return int(match[1]) << 10 if match else None
@@ -35,7 +37,7 @@ def free_in_machine() -> int | None:
 
 
 def free_in_group() -> int | None:
-    """Of the container, if it has a limit of its own."""
+    """Return the bytes left of the container's own limit (cgroup v2), if there is one."""
     group = Path("/sys/fs/cgroup")
     with suppress(OSError, ValueError):  # "max" is no number
         return int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
@@ -43,9 +45,11 @@ def free_in_group() -> int | None:
 
 
 def limit(size: int | None = None) -> None:
-    """Let this process have so many bytes of memory, or what is free, where the system can hold it to that; never more
-    than the user's own limits allow."""
-    size = size or max(free() or 0, LEAST + LEAST_PER_CORE * available_cores())
+    """Bound the memory of this process to `size` bytes, by default the free memory, where RLIMIT_DATA exists.
+
+    The user's own limits stay in force.
+    """
+    size = size or max(free() or 0, RESERVED + RESERVED_PER_CORE * available_cores())
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 
@@ -56,14 +60,14 @@ def limit(size: int | None = None) -> None:
 
 @cache
 def limits_at_start() -> tuple[int, int]:
-    """Soft and hard limit as they were before the first call of `limit`: those of the user (`ulimit -d`)."""
+    """Return the soft and hard limit from before the first call of `limit`: those of the user (`ulimit -d`)."""
     import resource
 
     return resource.getrlimit(resource.RLIMIT_DATA)
 
 
 def allowed() -> int | None:
-    """Bytes that we may have: the limit if there is one, else what is free."""
+    """Return the bytes this process may use: its limit if there is one, else the free memory."""
     with suppress(ImportError, AttributeError, OSError):
         import resource
 
@@ -74,19 +78,20 @@ def allowed() -> int | None:
 
 
 def check(need: float, what: str, advice: str) -> None:
-    """Refuse a training that will need more bytes than it may have."""
-    most = allowed()
-    if most is not None and need > most:
+    """Raise a TrainingError if an estimate of `need` bytes is more than the process may use."""
+    available = allowed()
+    if available is not None and need > available:
         raise TrainingError(
-            f"{what} needs about {gigabytes(need)} of memory, and there are {gigabytes(most)}: {advice}; "
-            f"--max-memory {need / 1e9 + 1:.0f}G tries all the same"
+            f"{what} needs about {gigabytes(need)} of memory, and there are {gigabytes(available)}: {advice}; "
+            f"set max_memory to {need / 1e9 + 1:.0f}G to try anyway"
         )
 
 
 def gigabytes(size: float) -> str:
+    """Return a number of bytes as text in GB (10^9 bytes)."""
     return f"{size / 1e9:,.1f} GB"
 
 
 def available_cores() -> int:
-    """Those this process may use, which in a container are fewer than the machine has."""
+    """Return the number of cores this process may use; in a container that may be fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

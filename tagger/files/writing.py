@@ -1,8 +1,8 @@
-"""Writing any file: all of it or nothing, compressed as its name says.
+"""Write files atomically, compressed by their suffix, and escape what goes to a terminal.
 
-A file is written beside its place under another name, flushed to disk, then renamed. A reader sees the old file or the
-new one, never half of either. Where the system can (Linux), it has no name at all until it is whole, so that whatever
-kills the program leaves no litter. What goes to a terminal is shown, never obeyed.
+A file is written under a temporary name in the same folder, flushed to disk, then renamed: a reader sees the old file
+or the new one, never a half-written one. On Linux it has no name at all until it is complete (`O_TMPFILE`), so that a
+killed program leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -24,21 +24,23 @@ from tagger.errors import FileError
 from tagger.escaping import visible
 from tagger.files.reading import COMPRESSED, exists, reason
 
-LONGEST_NAME = 255  # bytes, on all file systems of today
-ATTEMPTS = 100  # to name a file while others write the same one
+MAX_NAME_BYTES = 255  # on all common file systems
+LINK_ATTEMPTS = 100  # other processes may write the same file
 STDOUT = ("-", "/dev/stdout")
 
 
 @contextlib.contextmanager
 def open_output(path: str) -> Iterator[IO[bytes]]:
-    """A binary stream for text in UTF-8: standard output, or an atomic file, compressed as its suffix says."""
+    """Open a binary stream for text in UTF-8: standard output (`-`), or an atomic file compressed by its suffix."""
     with open_stream(path) as stream:
         yield cast(IO[bytes], TextOutput(stream))
 
 
 class TextOutput:
-    """Writes a byte order mark before text that begins with the character U+FEFF, as a word may: every reader takes the
-    first one for a byte order mark and drops it."""
+    """Stream that writes a byte order mark before text whose first character is U+FEFF, as that of a word may be.
+
+    Readers take a first U+FEFF for a byte order mark and drop it.
+    """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
@@ -46,6 +48,7 @@ class TextOutput:
         self.flush = stream.flush
 
     def write(self, text: bytes) -> int:
+        """Write bytes of UTF-8."""
         if not self.begun and text.startswith(codecs.BOM_UTF8):
             self.stream.write(codecs.BOM_UTF8)
         self.begun = self.begun or bool(text)
@@ -54,12 +57,12 @@ class TextOutput:
 
 @contextlib.contextmanager
 def open_stream(path: str) -> Iterator[IO[bytes]]:
-    """The same for any bytes."""
+    """Open a binary stream for any bytes: standard output (`-`), or an atomic file compressed by its suffix."""
     if path in STDOUT:
         if sys.stdout is None:
-            raise FileError("cannot write stdout: it is closed")
+            raise FileError("cannot write stdout: it is closed. Name a file.")
         try:
-            yield shown(sys.stdout.buffer)
+            yield terminal_safe(sys.stdout.buffer)
             sys.stdout.buffer.flush()
         except BrokenPipeError:
             raise
@@ -68,7 +71,7 @@ def open_stream(path: str) -> Iterator[IO[bytes]]:
         return
     with atomic_writer(path) as stream:
         suffix = Path(path).suffix
-        if suffix == ".gz":  # no name and no clock inside: the same text gives the same bytes
+        if suffix == ".gz":  # without name and time: the same text gives the same bytes
             with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
                 yield cast(IO[bytes], packed)
         elif suffix in COMPRESSED:
@@ -80,15 +83,15 @@ def open_stream(path: str) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A binary file that takes the place of `path` when the block ends without an error."""
+    """Open a binary file that replaces `path` when the block ends without an error."""
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".tagger-{secrets.token_hex(6)}.tmp")
     try:
-        if fault := no_file_name(path):
+        if fault := name_fault(path):
             raise IsADirectoryError(errno.EISDIR, fault)
         if exists(path) and not target.is_file():  # a device or a named pipe has no content to protect
             with Path(path).open("wb") as stream:
-                yield shown(stream)
+                yield terminal_safe(stream)
             return
         nameless = open_nameless(target.parent)
         with nameless or temporary.open("xb") as stream:
@@ -99,7 +102,7 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             stream.flush()
             os.fsync(stream.fileno())
             if nameless:
-                give_name(nameless, temporary, target)
+                link_file(nameless, temporary, target)
         if not nameless:
             temporary.replace(target)
         sync_folder(target.parent)
@@ -113,25 +116,29 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def open_nameless(folder: Path) -> IO[bytes] | None:
-    """A file that is gone when it is closed, unless it got a name; None where there is no such thing."""
+    """Open a file without a name, deleted when closed unless it is linked; None where the system has no `O_TMPFILE`."""
     with contextlib.suppress(OSError, AttributeError):
         return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "w+b")
     return None
 
 
-def give_name(stream: IO[bytes], temporary: Path, target: Path) -> None:
-    """Put the file where it belongs. A link cannot take the place of a file, so it first gets a name beside it, always
-    the same if possible: what a kill at this very instant leaves there is whole, and gone with the next write."""
+def link_file(stream: IO[bytes], temporary: Path, target: Path) -> None:
+    """Give a nameless file its name, replacing the target.
+
+    A link cannot replace a file, so the file is first linked under a temporary name, then renamed. That name depends on
+    the target alone: if the process is killed in between, the file left there is complete, and the next write removes
+    it.
+    """
     descriptor = stream.fileno()
     beside = target.with_name(f".tagger-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]}.tmp")
-    for _ in range(ATTEMPTS):
+    for _ in range(LINK_ATTEMPTS):
         try:
-            # With `src_dir_fd`, which means nothing here, Python asks the system to follow the link.
+            # `src_dir_fd` has no effect on an absolute path, but makes Python call `linkat` and follow the link.
             os.link(f"/proc/self/fd/{descriptor}", beside, src_dir_fd=descriptor)
         except FileExistsError:
             try:
                 beside.unlink(missing_ok=True)
-            except OSError:  # a folder of that name, or a file of somebody else
+            except OSError:  # a folder of that name, or a file of another user
                 beside = temporary
             continue
         except OSError:
@@ -139,12 +146,12 @@ def give_name(stream: IO[bytes], temporary: Path, target: Path) -> None:
         try:
             beside.replace(target)
             return
-        except FileNotFoundError:  # another writer of this file took it for litter
+        except FileNotFoundError:  # another process that writes this target removed the link
             continue
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
-    # Nothing that took hours is lost because a name cannot be had in this way.
+    # Linking is impossible here: copy the content to a file with a name.
     stream.seek(0)
     with temporary.open("xb") as named:
         shutil.copyfileobj(stream, named)
@@ -155,7 +162,7 @@ def give_name(stream: IO[bytes], temporary: Path, target: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Let the new name outlive a loss of power, where folders can be flushed."""
+    """Flush a folder to disk, where possible, so that the new name survives a power failure."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -164,43 +171,48 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def no_file_name(path: str | os.PathLike[str]) -> str | None:
-    """What is wrong with a path that names a folder, be it there or not, or that no file can have."""
-    if os.path.isdir(path):  # noqa: PTH112 (`Path.is_dir` raises on endless names)
+def name_fault(path: str | os.PathLike[str]) -> str | None:
+    """Return why a path cannot name a file: it names a folder, or is too long; None if it can."""
+    if os.path.isdir(path):  # noqa: PTH112 (`Path.is_dir` raises on overlong names)
         return "it is a directory"
     name = os.path.basename(path)  # noqa: PTH119 (`Path` drops the slash)
     if not name:
         return "it names a folder: expected a file"
-    return "its name is too long" if len(os.fsencode(name)) > LONGEST_NAME else None
+    return "its name is too long" if len(os.fsencode(name)) > MAX_NAME_BYTES else None
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Complain now about what would fail after hours of training."""
+    """Raise a FileError if a file cannot be written at `path`, before hours of training are spent on it."""
     folder = Path(os.path.realpath(path)).parent
     if not exists(folder):
         raise FileError(f"cannot write {path}: there is no folder {str(folder)!r}")
-    plain = not exists(path) or Path(path).is_file()  # a device needs no folder to be replaced in
+    plain = not exists(path) or Path(path).is_file()  # a device is not replaced, so its folder may be read-only
     if plain and not os.access(folder, os.W_OK):
         raise FileError(f"cannot write {path}: no permission to write in {str(folder)!r}")
-    if fault := no_file_name(path):
+    if fault := name_fault(path):
         raise FileError(f"cannot write {path}: {fault}")
 
 
-class Screen:
-    """A terminal to write to. Unsafe characters other than line ends and tabs are written out, and so are bytes that
-    are no UTF-8: some terminals take single ones for controls."""
+class TerminalWriter:
+    """Binary stream that escapes unsafe characters, except line ends and tabs, and bytes that are not UTF-8.
+
+    Some terminals take single bytes of the range C1 for control characters.
+    """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
         self.decode = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode
 
     def write(self, text: bytes) -> int:
+        """Write bytes, escaped."""
         self.stream.write(visible(self.decode(text), keep="\n\t").encode())
         return len(text)
 
     def flush(self) -> None:
+        """Flush the terminal."""
         self.stream.flush()
 
 
-def shown(stream: IO[bytes]) -> IO[bytes]:
-    return cast(IO[bytes], Screen(stream)) if stream.isatty() else stream
+def terminal_safe(stream: IO[bytes]) -> IO[bytes]:
+    """Wrap a stream in a TerminalWriter if it is a terminal."""
+    return cast(IO[bytes], TerminalWriter(stream)) if stream.isatty() else stream

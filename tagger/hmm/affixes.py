@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tagger.arrays.string_spans import powers
+from tagger.arrays.string_spans import code_points, powers
 
 Q = 0xD1342543DE82EF95
 UPPER, LOWER, DIGIT, OTHER = range(4)
@@ -27,8 +27,7 @@ class Letters:
     """
 
     def __init__(self, words: Sequence[str], initial: np.ndarray | None = None) -> None:
-        codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.uint32)
-        self.lengths = np.fromiter(map(len, words), np.int64, len(words))
+        codes, self.lengths = code_points(words)
         self.initial = np.full(len(words), INSIDE) if initial is None else initial
         self.ends = np.cumsum(self.lengths)
         self.starts = self.ends - self.lengths

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tagger.arrays.npz import LEAST, Archive, Arrays
+from tagger.arrays.npz import MIN_POSITIVE, Archive, Arrays
 from tagger.arrays.ragged import RaggedRows
 from tagger.arrays.string_table import StringTable
 from tagger.errors import TrainingError
@@ -71,7 +71,7 @@ class Entries:
 
     def dense(self, words: Sequence[str], K: int) -> np.ndarray:
         """(words, K), 0 where there is no number."""
-        entries, owners = self.rows.found(self.words.find(words))
+        entries, owners = self.rows.known_entries(self.words.find(words))
         out = np.zeros((len(words), K))
         out[owners, self.rows.tags[entries]] = self.values[entries]
         return out
@@ -170,7 +170,7 @@ class EmissionModel:
         """(words, K) log P(x | t), and the words' places in the lexicon; a word never seen counts as seen once."""
         words, first = spelled(forms)
         ids, K = self.lexicon.words.find(words), len(self.prior)
-        entries, owners = self.lexicon.rows.found(ids)
+        entries, owners = self.lexicon.rows.known_entries(ids)
         seen = np.bincount(owners, weights=self.lexicon.counts[entries], minlength=len(words))
         guess = np.tile(self.guesser.prior, (len(words), 1))
         rare = np.flatnonzero(seen <= self.rare_count)
@@ -229,8 +229,10 @@ class EmissionModel:
         prior, strength = archive.take("prior", "f", K), float(archive.take("lambda", "f", 1)[0])
         B = archive.take("B", "f", len(lexicon.counts))
         scale = archive.take("raw.scale", "f", 2, K)
-        positive = all(bool((numbers > least).all()) for numbers, least in ((prior, LEAST), (scale, LEAST), (B, 0)))
-        positive = positive and strength > LEAST
+        positive = all(
+            bool((numbers > least).all()) for numbers, least in ((prior, MIN_POSITIVE), (scale, MIN_POSITIVE), (B, 0))
+        )
+        positive = positive and strength > MIN_POSITIVE
         archive.check(positive, "its probabilities are not all positive")
         allowed, raw = Entries.restore(archive, "allowed", K), RawEntries.restore(archive, K)
         return cls(lexicon, prior, B, guesser, strength, rare_count, allowed, raw, scale)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagger.arrays.keyed import find_keys
-from tagger.arrays.npz import LEAST, MOST, Archive, Arrays, narrow
+from tagger.arrays.npz import MAX_COUNT, MIN_POSITIVE, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows, sums_to
 from tagger.hmm.affixes import NONE, Letters, joined
 from tagger.hmm.opinion_pool import narrowed, pool_weights, pooled
@@ -69,13 +69,13 @@ class Level:
 
             (counts + κ · scale · P) / (count + κ)  =  (scale · κ / (count + κ)) · (P + counts / (scale · κ))
         """
-        entries, owners = self.rows.found(find_keys(self.keys, keys))  # NONE is no key
+        entries, owners = self.rows.known_entries(find_keys(self.keys, keys))  # NONE is no key
         cells, counts = owners * P.shape[1] + self.rows.tags[entries], self.counts[entries].astype(float)
         if own is not None:
             counts = np.maximum(counts - own.ravel()[cells], 0.0)
         P.ravel()[cells] += counts / (scale * self.kappa)[owners]
         scale *= self.kappa / (np.bincount(owners, weights=counts, minlength=len(P)) + self.kappa)
-        np.maximum(scale, LEAST, out=scale)
+        np.maximum(scale, MIN_POSITIVE, out=scale)
 
 
 class Guesser:
@@ -182,7 +182,7 @@ class Guesser:
         suffix_length = int(levels[1])
         fits = fits and [len(keys) for keys in testimony(Letters([]), suffix_length).values()] == levels.tolist()
         archive.check(fits, "the levels of its guesser do not fit each other")
-        positive = within(counts, LEAST, MOST) and within(prior, LEAST, 2)
+        positive = within(counts, MIN_POSITIVE, MAX_COUNT) and within(prior, MIN_POSITIVE, 2)
         archive.check(positive, "the counts of its guesser are not all positive")
         sane = within(kappas, 1e-4, 1e4) and within(weights, -1000, 1000)
         archive.check(sane, "the weights of its guesser are out of all bounds")
@@ -254,7 +254,7 @@ def some(mask: np.ndarray, K: int) -> np.ndarray:
 
 def shares(rows: RaggedRows, counts: np.ndarray, words: np.ndarray, K: int) -> np.ndarray:
     """(words, K) the share of each tag in a word's tokens; a line of zeros where the word is -1."""
-    entries, owners = rows.found(words)
+    entries, owners = rows.known_entries(words)
     total = np.bincount(owners, weights=counts[entries], minlength=len(words))
     out = np.zeros((len(words), K))
     out[owners, rows.tags[entries]] = counts[entries] / total[owners]

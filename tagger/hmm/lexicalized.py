@@ -19,7 +19,7 @@ import numpy as np
 
 from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import KeyedValues, count_keys, find_keys
-from tagger.arrays.npz import MOST, Archive, Arrays, narrow
+from tagger.arrays.npz import MAX_COUNT, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows
 from tagger.hmm.smoothing import best_kappa, enough
 from tagger.hmm.transitions import Steps, Transitions
@@ -169,5 +169,5 @@ class LexicalizedTransitions:
 def counted_rows(archive: Archive, name: str, count: int, width: int) -> tuple[RaggedRows, np.ndarray]:
     rows = RaggedRows.restore(archive, name, count, width)
     counts = archive.take(f"{name}.counts", "u", len(rows.tags))
-    archive.check(int(counts.max(initial=0)) < MOST, f"the counts {name!r} are out of all bounds")
+    archive.check(int(counts.max(initial=0)) < MAX_COUNT, f"the counts {name!r} are out of all bounds")
     return rows, counts.astype(np.int64)

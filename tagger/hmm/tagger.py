@@ -30,7 +30,7 @@ from tagger.normalization import NFC, normalized_keys, normalized_sentences
 from tagger.sentence import Sentence, Words, sentence_list, words_of
 from tagger.words.cache import WordCache
 from tagger.words.lexicon import Lexicon
-from tagger.words.overlap import marks
+from tagger.words.overlap import fingerprints
 from tagger.words.windows import Windows
 
 CANDIDATES, SLIGHT = 10, 3e-3  # tags considered for a word, unless so many times less likely than its best
@@ -133,7 +133,7 @@ class HMMTagger(Tagger):
         windows = Windows.of(written, margin=0)
         told = tags != OPEN
         ids = windows.at(0)
-        self.seen_ = marks(windows.written, ids, lengths)
+        self.seen_ = fingerprints(windows.written, ids, lengths)
         self.lexicon_, places = Lexicon.with_places(windows.written, ids[told], tags[told], K)
         words = places[ids]  # (N,) as the lexicon numbers them
         order = np.empty(len(self.lexicon_.words), np.int64)

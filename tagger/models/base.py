@@ -22,7 +22,7 @@ from tagger.arrays.npz import Archive, Arrays
 from tagger.arrays.ragged import consecutive
 from tagger.chain.lattice import Lattice, Scorer
 from tagger.chain.pack import batches
-from tagger.corpus.labels import tagged
+from tagger.corpus.labels import tagged_sentences
 from tagger.errors import TaggerError
 from tagger.evaluation.metrics import accuracy
 from tagger.models.summary import FormattedNumber, Section
@@ -71,7 +71,7 @@ class Predictor(ABC):
 
     classes_: list[str]  # the K tags, sorted
     lexicon_: Lexicon
-    seen_: np.ndarray  # marks of the training sentences (`overlap`)
+    seen_: np.ndarray  # fingerprints of the training sentences (`overlap`)
     column_: str = "upos"  # of CoNLL-U: where the tags came from, and where to put them
 
     @abstractmethod
@@ -138,7 +138,7 @@ class Predictor(ABC):
 
     def score(self, X: Iterable[Any], y: Iterable[Any] | None = None) -> float:
         """The accuracy on tagged sentences."""
-        gold = tagged(X, y)
+        gold = tagged_sentences(X, y)
         return accuracy(gold, self.predict(gold)) or 0.0
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tagger.arrays.keyed import find_keys
 from tagger.arrays.npz import Archive, Arrays, narrow
+from tagger.arrays.string_spans import code_points
 from tagger.normalization import both_ends
 
 MAX_WORD_LENGTH = 40  # characters
@@ -53,9 +54,3 @@ class CharacterSet:
         letters = archive.take("alphabet", "u", None).astype(np.int64)
         archive.check(bool((np.diff(letters) > 0).all()), "its alphabet is not in order")
         return cls(letters)
-
-
-def code_points(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the code points of all words, word after word, and the length of each word."""
-    text = "".join(words).encode("utf-32-le", "surrogatepass")
-    return np.frombuffer(text, "<u4").astype(np.int64), np.fromiter(map(len, words), np.int64, len(words))

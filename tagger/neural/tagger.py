@@ -34,7 +34,7 @@ from tagger.neural.summary import network_summary
 from tagger.neural.word_vectors import WordVectors
 from tagger.sentence import Sentence, Words
 from tagger.words.lexicon import Lexicon
-from tagger.words.overlap import marks
+from tagger.words.overlap import fingerprints
 from tagger.words.windows import Windows
 
 SIZES = ("word_size", "letter_size", "spelling_size", "hidden_size", "layers")
@@ -200,7 +200,7 @@ class BiLSTMTagger(Tagger):
         written = [sentence.words for sentence in sentences]
         windows = Windows.of(written, 0)
         lengths, trained = np.array(list(map(len, written))), trained_lengths(written)
-        self.seen_ = marks(windows.written, windows.at(0), lengths)
+        self.seen_ = fingerprints(windows.written, windows.at(0), lengths)
         self.lexicon_ = Lexicon.of(windows.written, windows.at(0), tags, K)
         self.lookup_ = InputLookup.of(windows.words, vectors)
         shapes = self.sizes.shapes(len(self.lookup_.words) + 1, len(self.lookup_.alphabet), vectors.size, K)

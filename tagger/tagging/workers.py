@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagger.errors import TaggerError
-from tagger.files.signals import ENDING, heeded, signals_held
+from tagger.files.signals import TERMINATION_SIGNALS, active_signals, signals_blocked
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -84,7 +84,7 @@ class Pool:
         self.processes = []
         forks = sys.platform == "linux"  # then what `here` has in its caches is there already, and nothing is pickled
         context: Any = multiprocessing.get_context("fork" if forks else "spawn")
-        with signals_held():
+        with signals_blocked():
             for _ in range(jobs):
                 ours, theirs = context.Pipe()
                 self.idle.append(ours)
@@ -135,11 +135,11 @@ def died() -> TaggerError:
 
 def serve(start: Callable[[], Work], pipe: Connection, foreign: list[Connection]) -> None:
     """The life of a worker: answer blocks until the pipe closes."""
-    for number in heeded():
+    for number in active_signals():
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the first one decides
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, TERMINATION_SIGNALS)
     for other in foreign:
         other.close()
     try:

@@ -1,8 +1,8 @@
-"""Words of a corpus as numbers.
+"""Words of a corpus as integer ids, and what is stored per word.
 
 Read in this order:
 
-- `vocabulary`: strings to ids while a model is being fitted;
+- `vocabulary`: assign ids to strings in the order of their first occurrence;
 - `windows`: sentences as ids of their distinct words, neighbours one addition away;
 - `lexicon`: the words of the training corpus with their tag counts (which words are *known*, which *ambiguous*);
 - `cache`: values computed for a word, kept for its next occurrence up to a memory limit;

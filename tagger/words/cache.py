@@ -1,9 +1,9 @@
-"""What has been computed for a word is kept for the next time it appears, up to a limit of memory.
+"""Cache of values computed per word, within a memory limit.
 
-Text repeats its words. A cache computes arrays for all new words of a block together and remembers one row per word.
-When it is full, words that have not come back since it was full the last time are forgotten: the frequent ones stay,
-the many that occur once make room. Each thread that tags has a cache of its own; where there are many, they share the
-room of a few.
+Text repeats its words. The cache computes arrays for all new words of a block together and keeps one row per word. When
+it is full, it drops the words that have not occurred again since it was last full: frequent words stay, and the many
+that occur once make room. Each thread that tags has its own cache; more than `FULL_CACHES` of them share the memory of
+that many.
 """
 
 from __future__ import annotations
@@ -16,59 +16,64 @@ from weakref import WeakSet
 
 import numpy as np
 
-from tagger.words.vocabulary import Vocabulary, numbers
+from tagger.words.vocabulary import Vocabulary, word_ids
 
 CACHE_BYTES = 1 << 25
-LEAST_WORDS = 1 << 12  # kept however large their rows are
-FULL_CACHES = 4  # of full size; when more are alive, all of them together have that much room
+MIN_CAPACITY = 1 << 12  # words, however large their rows are
+FULL_CACHES = 4  # caches of full size; more of them share the memory of this many
 
 Arrays = dict[str, np.ndarray]
 
 
 class WordCache:
-    """`compute` turns words into named arrays, a row for each; the rows of `compute([])` come before those of words."""
+    """Cache of the rows that `compute` returns for words.
+
+    `compute` takes words and returns named arrays with a row per word. The rows of `compute([])`, if any, come before
+    those of the words in every result.
+    """
 
     def __init__(self, compute: Callable[[Sequence[Any]], Arrays]) -> None:
         self.compute = compute
         self.arrays = compute([])
-        self.words = Vocabulary()  # in the order of their rows
+        self.words = Vocabulary()  # by row, beginning at `first`
         self.used = self.first = len(next(iter(self.arrays.values())))
-        self.returned = np.zeros(self.first, bool)  # whether a row was asked for again
+        self.returned = np.zeros(self.first, bool)  # rows looked up again since the cache was last full
         row_bytes = sum(rows.itemsize * math.prod(rows.shape[1:]) for rows in self.arrays.values())
-        self.full = max(LEAST_WORDS, CACHE_BYTES // row_bytes)
+        self.full = max(MIN_CAPACITY, CACHE_BYTES // row_bytes)
         ALIVE.add(self)
 
     @property
     def limit(self) -> int:
-        """The number of words that there is room for."""
+        """Number of words that the cache may hold."""
         return max(1, self.full * FULL_CACHES // max(FULL_CACHES, len(ALIVE)))
 
     def find(self, sentences: Sequence[Sequence[Hashable]]) -> np.ndarray:
-        """(N,) the row of each word of these sentences."""
-        found = self.first + numbers(sentences, self.words)
+        """Return the row of each token (N,), after computing the rows of new words."""
+        rows = self.first + word_ids(sentences, self.words)
         if len(self.words) > self.limit and self.used > self.first:
             self.make_room(len(self.words) - (self.used - self.first))
-            found = self.first + numbers(sentences, self.words)
+            rows = self.first + word_ids(sentences, self.words)
         before = self.used
-        fresh = len(self.words) - (self.used - self.first)
-        if fresh:
-            self.extend(list(islice(reversed(self.words), fresh))[::-1])
-        self.returned[found[found < before]] = True
-        return found
+        new_words = len(self.words) - (self.used - self.first)
+        if new_words:
+            self.extend(list(islice(reversed(self.words), new_words))[::-1])
+        self.returned[rows[rows < before]] = True
+        return rows
 
     def make_room(self, wanted: int) -> None:
-        """Only words that came back stay, if that leaves room for so many others; else none."""
+        """Keep only the words that occurred again, if that leaves room for `wanted` others; else none."""
         keep = np.flatnonzero(self.returned[: self.used])
         keep = keep if len(keep) + wanted <= self.limit else keep[:0]
-        stay = np.concatenate([np.arange(self.first), keep])
-        self.arrays = {name: rows[stay] for name, rows in self.arrays.items()}
+        kept_rows = np.concatenate([np.arange(self.first), keep])
+        self.arrays = {name: rows[kept_rows] for name, rows in self.arrays.items()}
         words = list(self.words)
         self.words = Vocabulary.of(words[row - self.first] for row in keep.tolist())
-        self.used, self.returned = len(stay), np.zeros(len(stay), bool)
+        self.used, self.returned = len(kept_rows), np.zeros(len(kept_rows), bool)
 
     def extend(self, words: list[Any]) -> None:
+        """Compute and append the rows of new words."""
         end = self.used + len(words)
-        room = max(end, min(2 * self.used, self.first + self.limit))  # doubled, so that a row is copied once on average
+        room = max(end, min(2 * self.used, self.first + self.limit))  # doubling copies each row once on average
         self.returned = with_room(self.returned, self.used, end, room)
         for name, rows in self.compute(words).items():
             self.arrays[name] = with_room(self.arrays[name], self.used, end, room)
@@ -80,7 +85,7 @@ ALIVE: WeakSet[WordCache] = WeakSet()
 
 
 def with_room(array: np.ndarray, used: int, end: int, room: int) -> np.ndarray:
-    """The array itself if it has `end` rows, else its first `used` ones in a larger one."""
+    """Return the array if it has `end` rows, else a copy of its first `used` rows in an array of `room` rows."""
     if len(array) >= end:
         return array
     larger = np.zeros((room, *array.shape[1:]), array.dtype)

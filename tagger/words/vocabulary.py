@@ -1,4 +1,7 @@
-"""Strings ↔ ids while a model is being fitted."""
+"""Assign ids to words, in the order of their first occurrence.
+
+A `Vocabulary` grows with every new word. A fitted model holds its words in an immutable `arrays.string_table` instead.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,19 @@ import numpy as np
 
 
 class Vocabulary(dict[Any, int]):
-    """A dictionary that gives each new key, a string or whatever stands for a word, the next free number."""
+    """A dictionary from words, or any hashable keys, to ids; looking up a new key adds it with the next free id."""
 
     def __missing__(self, key: Hashable) -> int:
-        self[key] = number = len(self)
-        return number
+        self[key] = new_id = len(self)
+        return new_id
 
     @classmethod
     def of(cls, keys: Iterable[Hashable]) -> Vocabulary:
+        """Number distinct keys in the given order."""
         return cls(zip(keys, count(), strict=False))
 
 
-def numbers(sentences: Sequence[Sequence[Hashable]], words: Vocabulary) -> np.ndarray:
-    """(N,) the number of each word of these sentences; words that are new get the next ones."""
+def word_ids(sentences: Sequence[Sequence[Hashable]], vocabulary: Vocabulary) -> np.ndarray:
+    """Return the id of each token (N,); new words are added to the vocabulary."""
     tokens = sum(map(len, sentences))
-    return np.fromiter(map(words.__getitem__, chain.from_iterable(sentences)), np.int64, tokens)
+    return np.fromiter(map(vocabulary.__getitem__, chain.from_iterable(sentences)), np.int64, tokens)

@@ -1,7 +1,7 @@
-"""Sentences as the ids of their distinct words, with a neighbour one addition away.
+"""Sentences as ids of their distinct words, laid out so that the word at any offset is one array lookup away.
 
-A text has far fewer distinct words than tokens. Whatever depends on one word is computed once for each of them; a token
-then only knows the ids of the words around it.
+A text has far fewer distinct words than tokens. Values that depend on one word are computed once per distinct word, and
+gathered by the ids of the words around each token.
 """
 
 from __future__ import annotations
@@ -13,53 +13,55 @@ import numpy as np
 
 from tagger.arrays.caching import cached_property
 from tagger.arrays.string_spans import ByteStrings
-from tagger.words.vocabulary import Vocabulary, numbers
+from tagger.words.vocabulary import Vocabulary, word_ids
 
-MARKS = 2  # the places before and after a sentence, numbered behind all words
+MARKS = 2  # boundary marks, before and after a sentence; their ids follow those of the words
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Sentences as ids of their words, with room around each, so that a neighbour is one addition away."""
+    """Word ids of sentences with a margin of boundary marks around each: `around[places + offset]` is a neighbour."""
 
-    words: Sequence[str]  # V distinct words by id, unless somebody else numbers them
-    places: np.ndarray  # (N,) where each token stands in `around`
-    around: np.ndarray  # ids of words and marks
+    words: Sequence[str]  # V distinct words by id; empty if another object holds them
+    places: np.ndarray  # (N,) index of each token in `around`
+    around: np.ndarray  # ids of words and boundary marks
 
     @cached_property
     def written(self) -> ByteStrings:
+        """The words as UTF-8."""
         return ByteStrings.of(self.words)
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[Hashable]], margin: int) -> Windows:
-        """With the marks V before a sentence and V + 1 after it."""
-        words = Vocabulary()
-        tokens = numbers(sentences, words)
+        """Number the words of sentences; `margin` is the largest offset that will be asked for."""
+        vocabulary = Vocabulary()
+        tokens = word_ids(sentences, vocabulary)
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
-        return cls.laid_out(list(words), tokens, lengths, margin)
+        return cls.laid_out(list(vocabulary), tokens, lengths, margin)
 
     @classmethod
     def laid_out(cls, words: Sequence[str], tokens: np.ndarray, lengths: np.ndarray, margin: int) -> Windows:
-        """Of tokens (N,) that are places among the words, in sentences of these lengths."""
+        """Lay out tokens (N,) given as word ids, with the boundary marks V before a sentence and V + 1 after it."""
         return cls(words, *laid_out(tokens, lengths, margin, (len(words), len(words) + 1)))
 
     def only(self, kept: np.ndarray, lengths: np.ndarray, margin: int) -> Windows:
-        """The tokens that are True in `kept` (N,), in sentences of these lengths."""
+        """Keep the tokens where `kept` (N,) is True; `lengths` are those of the sentences that result."""
         return self if kept.all() else Windows.laid_out(self.words, self.at(0)[kept], lengths, margin)
 
     def at(self, offset: int) -> np.ndarray:
-        """(N,) the id of the word at that offset from each token."""
+        """Return the id of the word at an offset from each token (N,)."""
         return self.around[self.places + offset]
 
 
 def laid_out(
     tokens: np.ndarray, lengths: np.ndarray, margin: int, marks: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`places` and `around` of tokens (N,), sentence after sentence."""
+    """Compute `places` and `around` (see `Windows`) of tokens (N,), sentence after sentence."""
     before, after = marks
+    # Sentence s takes margin + length + margin cells, so its tokens are shifted by margin · (2s + 1).
     places = np.arange(len(tokens)) + margin * (2 * np.repeat(np.arange(len(lengths)), lengths) + 1)
     around = np.full(len(tokens) + 2 * margin * len(lengths), after, np.int32)
-    begins = np.cumsum(lengths + 2 * margin) - lengths - 2 * margin
-    around[(begins[:, None] + np.arange(margin)).ravel()] = before
+    starts = np.cumsum(lengths + 2 * margin) - lengths - 2 * margin
+    around[(starts[:, None] + np.arange(margin)).ravel()] = before
     around[places] = tokens
     return places, around

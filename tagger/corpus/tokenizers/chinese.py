@@ -1,7 +1,7 @@
-"""Chinese text to words and sentences: words by jieba (an optional library), sentences by their final marks.
+"""Chinese tokenizer: words by jieba (an optional library), sentences by their final marks.
 
-A piece ends with white space or a mark, so that jieba, which looks at whole clauses, gets them one at a time. In
-Chinese text a line is a paragraph, hence the end of a line ends a sentence.
+A piece is a clause, up to white space or a punctuation mark: jieba needs whole clauses. In Chinese text a line is a
+paragraph, so the end of a line ends a sentence.
 """
 
 from __future__ import annotations
@@ -21,32 +21,35 @@ FINAL = frozenset("。！？…!?")
 
 
 def words(piece: str) -> tuple[str, ...]:
+    """Split a piece into words; joined, they are the piece."""
     return tuple(jieba().cut(piece))
 
 
-def ends(found: list[str], following: str | None) -> bool:
-    """Whether a sentence ends after these words; `following` is the next piece, or None at the end of a line."""
+def ends(before: list[str], following: str | None) -> bool:
+    """Return whether a sentence ends after the words `before`; `following` is the next piece, None at a line end."""
     if following is None:
         return True
-    last, least = len(found) - 1, max(0, len(found) - 6)
-    while last > least and found[last] in CLOSING:
+    last, lowest = len(before) - 1, max(0, len(before) - 6)
+    while last > lowest and before[last] in CLOSING:
         last -= 1
-    return found[last][-1] in FINAL and following[0] not in FINAL
+    return before[last][-1] in FINAL and following[0] not in FINAL
 
 
 @cache
 def jieba() -> Any:
-    """jieba with its dictionary. Its own way of loading would trust a file that anybody may put into the folder for
-    temporary files, and talk on standard error; its code is old enough to be warned about.
+    """Load jieba and its dictionary.
+
+    jieba's own loader reads a cache from the folder for temporary files, where any user can put one, and writes to
+    standard error. Importing it raises deprecation warnings, which are ignored.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             from jieba import Tokenizer
         except ImportError:
-            hint = "expected the library jieba: pip install 'hmm-crf-tagger[chinese]'"
-            raise TaggerError(f"cannot split Chinese text: {hint}") from None
-        found = Tokenizer()
-        found.FREQ, found.total = found.gen_pfdict(found.get_dict_file())
-    found.initialized = True
-    return found
+            advice = "Install it: pip install 'hmm-crf-tagger[chinese]'"
+            raise TaggerError(f"language chinese: expected the library jieba, got none. {advice}") from None
+        tokenizer = Tokenizer()
+        tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.initialized = True
+    return tokenizer

@@ -1,11 +1,11 @@
-"""English text to words and sentences, in the manner of the English Web Treebank (and, hyphens apart, of Penn).
+"""English tokenizer, by the rules of the English Web Treebank (those of the Penn Treebank, except at hyphens).
 
-Words are cut inside pieces, the stretches between white space: `don't` is `do n't`, `$5` is `$ 5`, `15-year` is
-`15 - year`, while `e-mail`, `U.S.`, `10:30`, `:-)` and addresses of the net stay whole. The words of a piece, joined,
-are the piece. Since a piece is looked at by itself and most pieces are frequent, each is cut once and remembered.
+A piece is a stretch between white space. `don't` is `do n't`, `$5` is `$ 5`, `15-year` is `15 - year`; `e-mail`,
+`U.S.`, `10:30`, `:-)` and web addresses stay whole. The words of a piece, joined, are the piece. Pieces are tokenized
+independently, so the results of frequent ones are cached.
 
-Whether a sentence ends is asked between pieces: after a final mark, unless the dot belongs to an abbreviation or the
-next piece goes on in lower case.
+A sentence ends between two pieces, after a final mark, unless the dot belongs to an abbreviation or the next piece
+begins in lower case.
 """
 
 from __future__ import annotations
@@ -14,42 +14,42 @@ import re
 from functools import lru_cache
 
 PIECE = re.compile(r"\S{1,1000}")
-REMEMBERED = 30  # characters of a piece; longer ones hardly return
+MAX_CACHED_LENGTH = 30  # characters of a piece; longer ones rarely recur
 
 
 def listed(text: str) -> list[str]:
     return text.split()
 
 
-# Abbreviations that something must follow, so that no sentence ends with them,
+# Abbreviations that never end a sentence
 TITLES = listed("""
     Mr. Mrs. Ms. Messrs. Dr. Drs. Prof. Rev. Fr. Hon. Gen. Lt. Col. Maj. Capt. Cmdr. Sgt. Sen. Sens. Rep. Reps. Gov.
     Pres. Supt. Det. St. Sts. Ft. Mt. Nos. Vol. Sec. Fig. Figs. Pvt. Attn. Ph. PS. P.S. pp. vs. cf. e.g. i.e. eg. ie.
     approx.
 """)
-# and others that may be its last word.
+# Abbreviations that may end a sentence
 ABBREVIATIONS = listed("""
     Jan. Feb. Apr. Jun. Jul. Aug. Sep. Sept. Oct. Nov. Dec. Mon. Tue. Tues. Wed. Thu. Thur. Thurs. Fri. Sat. Inc. Corp.
     Co. Cos. Ltd. LTD. Bros. Assn. Dept. dept. Univ. Jr. Sr. Esq. Ave. Blvd. Rd. Hwy. etc. al. esp. Esp. ext. Ext. eds.
     lb. lbs. oz. yrs. hrs. mins. Ariz. Calif. Colo. Conn. Fla. Ky. La. Md. Mich. Minn. Okla. Ont. Pa. Que. Tenn. Tex.
     Va. Wis.
 """)
-# Hyphens are words, unless they follow one of these.
+# A hyphen is a word, except after one of these
 PREFIXES = listed("""
     anti arch co counter cross e ex intra inter mega micro mid mini mis multi neo non over post pre pro proto pseudo
     psycho quasi re semi socio sub super trans ultra un under vice
 """)
 UNITS = listed(r"a\.m p\.m A\.M P\.M am pm AM PM k K m mm cm km kg mg ml gb lb lbs oz ft mph hr hrs min mins yr yrs yo")
-# How names of files and on the net end.
+# Endings of file names and web addresses
 ENDINGS = listed("""
     com org net edu gov mil int info biz us uk ca de fr au ru ie io eu jp tv doc docx xls xlsx ppt pdf txt htm html
     shtml php asp aspx jsp xml csv zip exe jpg jpeg gif png mp3 mp4 avi wav url dll bat
 """)
-# After `Inc.` a capital alone proves nothing, as names follow there; one of these does.
+# Words that begin a sentence after an abbreviation; a capital alone may begin a name
 STARTERS = listed("""
     The This That These Those It He She We They I You In On At But And If When A An As There What How
 """)
-# Words that are two without an apostrophe to show it, and where to cut.
+# Two words written as one, and the index where the second begins
 NEGATED = listed("do does did ca wo is are was were has have had would could should must need ai")
 FUSED = {
     "cannot": 3, "gonna": 3, "gotta": 3, "wanna": 3, "gimme": 3, "lemme": 3, "outta": 3, "alot": 1,
@@ -60,14 +60,14 @@ FUSED = {
 QUOTE = "['’`´]"
 CLITIC = rf"(?i:{QUOTE}(?:s|m|d|ll|re|ve)(?![^\W_]))"
 NOT = rf"(?i:n{QUOTE}t(?![^\W_]))"
-END = r"""[^\s<>"'’.,;:!?)\]}]"""  # what an address ends with
-NET = rf"(?i:{'|'.join(ENDINGS)})"
-WORD = re.compile(  # the first that fits
+ADDRESS_END = r"""[^\s<>"'’.,;:!?)\]}]"""  # last character of an address
+SUFFIX = rf"(?i:{'|'.join(ENDINGS)})"
+WORD = re.compile(  # alternatives, in order of precedence
     rf"""
-      (?:https?|ftp|file)://[^\s<>"]*{END} | www\.[^\s<>"]*{END}          # addresses
+      (?:https?|ftp|file)://[^\s<>"]*{ADDRESS_END} | www\.[^\s<>"]*{ADDRESS_END}          # addresses
     | (?:mailto:)?[\w.+%&-]{{1,64}}@[^\W_](?:[\w.-]*[^\W_])?
-    | [^\W_][\w-]{{0,62}}(?:\.[\w-]{{1,63}}){{0,8}}\.{NET}(?:/[^\s<>"]*{END})?(?!\w)
-    | (?<!\w)\.{NET}(?!\w)
+    | [^\W_][\w-]{{0,62}}(?:\.[\w-]{{1,63}}){{0,8}}\.{SUFFIX}(?:/[^\s<>"]*{ADDRESS_END})?(?!\w)
+    | (?<!\w)\.{SUFFIX}(?!\w)
     | [a-z]{{2,}}(?:\.[a-z-]{{2,}}){{2,9}}(?![.\w])                      # news groups
     | @\w+(?:\.\w+)* | \#[^\W\d_]\w+
     | (?<!\w)[:;=][-o^']?[)(DPp\]\[|/\\]+(?![\w/]) | (?<!\w)[(][:;=](?!\w) # faces
@@ -106,43 +106,44 @@ VOWEL = re.compile(r"[aeiouyAEIOUY\d]")
 
 
 def words(piece: str) -> tuple[str, ...]:
-    """The words of a piece, in order; joined, they are the piece."""
-    return remembered(piece) if len(piece) <= REMEMBERED else cut(piece)
+    """Split a piece into words; joined, they are the piece."""
+    return cached_tokenize(piece) if len(piece) <= MAX_CACHED_LENGTH else tokenize(piece)
 
 
-def cut(piece: str) -> tuple[str, ...]:
-    found = []
+def tokenize(piece: str) -> tuple[str, ...]:
+    """Split a piece into words without the cache."""
+    tokens = []
     for match in WORD.finditer(piece):
         word = match[0]
-        at = FUSED.get(word.lower())
-        found += [word] if at is None else [word[:at], word[at:]]
-    return tuple(found)
+        cut = FUSED.get(word.lower())
+        tokens += [word] if cut is None else [word[:cut], word[cut:]]
+    return tuple(tokens)
 
 
-remembered = lru_cache(maxsize=1 << 14)(cut)
+cached_tokenize = lru_cache(maxsize=1 << 14)(tokenize)
 
 
-def ends(found: list[str], following: str | None) -> bool:
-    """Whether a sentence ends after these words, `following` being the next piece, or None at the end of a line."""
-    if found[-1].isalpha():
+def ends(before: list[str], following: str | None) -> bool:
+    """Return whether a sentence ends after the words `before`; `following` is the next piece, None at a line end."""
+    if before[-1].isalpha():
         return False
-    last, least = len(found) - 1, max(0, len(found) - 6)
-    while last > least and found[last] in CLOSING:
+    last, lowest = len(before) - 1, max(0, len(before) - 6)
+    while last > lowest and before[last] in CLOSING:
         last -= 1
-    mark, before = found[last], found[last - 1] if last else ""
+    mark, word = before[last], before[last - 1] if last else ""
     if len(mark) > 1 and mark[-1] == "." and mark[-2].isalpha():  # an abbreviation
         return len(mark) > 2 and mark not in TITLES and following in STARTERS
-    if not FINAL.fullmatch(mark) and not (before and FACE.fullmatch(mark)):
+    if not FINAL.fullmatch(mark) and not (word and FACE.fullmatch(mark)):
         return False
     if following is None:
         return True
     if TRAILING.fullmatch(following) or FACE.fullmatch(following):
         return False
     first = following.lstrip(OPENING)[:1]
-    if before == "No" and first.isdigit():
+    if word == "No" and first.isdigit():
         return False
     if not first.islower():
         return True
-    if last < len(found) - 1 or (len(mark) > 1 and mark[-1] == "."):  # "Why?" he asked, and ... he went
+    if last < len(before) - 1 or (len(mark) > 1 and mark[-1] == "."):  # "Why?" he asked, and ... he went
         return False
-    return mark != "." or VOWEL.search(before) is not None  # mfr. and pkg. are no words
+    return mark != "." or VOWEL.search(word) is not None  # without a vowel it is an abbreviation: mfr., pkg.

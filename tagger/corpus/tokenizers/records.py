@@ -1,95 +1,95 @@
-"""Raw texts inside records, cut into sentences: a field of JSON Lines, or the `# text` comments of CoNLL-U.
+"""Tokenize raw text inside records: a field of JSON Lines, or the `# text` comments of CoNLL-U.
 
-A JSON object holds a text of any length. Each of its sentences keeps the other keys of the object (an id, say), but not
-the text, which would be repeated for each; the offsets of its words count from the beginning of that text. An object
-whose text has no words gives one empty sentence, so that no record is lost. A sentence of CoNLL-U stays one sentence
-and keeps its comments; its rows are replaced.
+A JSON object holds a text of any length. Each sentence of it keeps the other keys of the object (an id, for example),
+but not the text, which would be repeated; word offsets count from the beginning of the text. An object without words in
+its text gives one empty sentence, so that no record is lost. A sentence of CoNLL-U stays one sentence and keeps its
+comments; its rows are replaced.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
 from tagger.corpus import conllu
+from tagger.corpus.jsonl import TOO_DEEP, parse_object
 from tagger.corpus.tokenizers.segmenter import LANGUAGES, cut_sentences
 from tagger.escaping import quote
 from tagger.files.reading import Lines
 from tagger.sentence import Sentence
 
-FIELD = "text"  # of a JSON object
+TEXT_COLUMN = "text"  # default key of the text in a JSON object
 
 
 @dataclass(frozen=True)
 class JsonTexts:
-    """Reads JSON objects and cuts the text in one of their fields."""
+    """Reader of JSON objects that tokenizes the text under the key `text_column`."""
 
     language: str
-    field: str = FIELD
+    text_column: str = TEXT_COLUMN
 
     def read(self, lines: Lines) -> Iterator[Sentence]:
+        """Yield the sentences of all objects."""
         for line in lines:
             if not line.strip(" \t"):
                 continue
             text, rest = self.parsed(line, lines)
             layout = ("jsonl", rest)
-            found = [Sentence(s.words, None, layout, offsets=s.offsets) for s in cut([text], self.language)]
-            yield from found or [Sentence([], None, layout)]
+            sentences = [Sentence(s.words, None, layout, offsets=s.offsets) for s in tokenized(text, self.language)]
+            yield from sentences or [Sentence([], None, layout)]
 
     def parsed(self, line: str, lines: Lines) -> tuple[str, str]:
-        """The text of an object, and the object without it."""
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
-            raise lines.error(f"expected a JSON object on the line, got {quote(line)}")
-        text = found.pop(self.field, None)
+        """Return the text of an object, and the JSON of the object without it."""
+        record = parse_object(line, lines)
+        text = record.pop(self.text_column, None)
         if not isinstance(text, str):
             got = "no such key" if text is None else quote(str(text))
-            others = f" among {', '.join(map(quote, found))}" if text is None and found else ""
-            advice = "Name the key of the text with --text-column"
-            raise lines.error(f"expected a text under the key {quote(self.field)}, got {got}{others}. {advice}")
+            others = f" among {', '.join(map(quote, record))}" if text is None and record else ""
+            advice = "Set text_column to the key of the text."
+            raise lines.error(f"expected a text under the key {quote(self.text_column)}, got {got}{others}. {advice}")
         try:
-            return text, json.dumps(found, ensure_ascii=False)
+            return text, json.dumps(record, ensure_ascii=False)
         except RecursionError:
-            raise lines.error("expected an object that is nested less deeply") from None
+            raise lines.error(TOO_DEEP) from None
 
 
 @dataclass(frozen=True)
 class ConlluTexts:
-    """Reads sentences of CoNLL-U and cuts their `# text` into words anew."""
+    """Reader of CoNLL-U that tokenizes the `# text` of each sentence again."""
 
     language: str
 
     def read(self, lines: Lines) -> Iterator[Sentence]:
-        kept: list[str] = []  # comments that stand alone, such as `# newdoc`
+        """Yield the sentences."""
+        kept: list[str] = []  # comments without a sentence, such as `# newdoc`
         block: list[str] = []
         for line in chain(lines, [""]):
             if line.strip(" \t"):
                 block.append(line)
                 continue
-            comments = [own for own in block if own.startswith("#")]
+            comments = [comment for comment in block if comment.startswith("#")]
             text = conllu.comment(comments, "text")
             if text:
                 yield self.sentence(text, kept + comments)
                 kept = []
             elif len(comments) < len(block):
-                advice = "Leave out --tokenize to tag the words of the rows"
+                advice = "Read the words of the rows instead, without a tokenizer."
                 raise lines.error(f"expected a comment '# text = …' in the sentence that ends here, got none. {advice}")
             elif comments:
                 kept += [*comments, ""]
             block = []
 
     def sentence(self, text: str, comments: list[str]) -> Sentence:
-        found = list(cut([text], self.language))
-        words = tuple(chain.from_iterable(own.words for own in found))
-        places = tuple(chain.from_iterable(own.offsets or () for own in found))
-        _, *rows = conllu.fresh(Sentence(words, offsets=places))
-        return Sentence(words, None, ("conllu", *comments, *rows), offsets=places)
+        """Tokenize a text as one sentence."""
+        sentences = list(tokenized(text, self.language))
+        words = tuple(chain.from_iterable(sentence.words for sentence in sentences))
+        offsets = tuple(chain.from_iterable(sentence.offsets or () for sentence in sentences))
+        _, *rows = conllu.new_lines(Sentence(words, offsets=offsets))
+        return Sentence(words, None, ("conllu", *comments, *rows), offsets=offsets)
 
 
-def cut(texts: Iterable[str], language: str) -> Iterator[Sentence]:
-    return (sentence for sentence in cut_sentences(texts, LANGUAGES[language]) if sentence)
+def tokenized(text: str, language: str) -> Iterator[Sentence]:
+    """Yield the sentences of a text."""
+    return (sentence for sentence in cut_sentences([text], LANGUAGES[language]) if sentence)

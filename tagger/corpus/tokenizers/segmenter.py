@@ -1,13 +1,13 @@
-"""Plain text to sentences of words that know their places, as the text arrives and in constant memory.
+"""Split plain text into sentences of words with offsets, as the text arrives and in constant memory.
 
-White space ends a piece of text, a blank line a paragraph and so a sentence. The end of a line is like any space, as
-texts are often wrapped, but for this: a sentence that could end there does end there, without a look at the next line.
-So a program that sends a sentence and a line end is answered at once, and what comes out never depends on when a piece
-came in. To somebody at a terminal every line is a whole.
+A blank line ends a paragraph and so a sentence. A line end is white space, because texts are often wrapped, with one
+exception: a sentence that may end there does end there, whatever the next line is. So a program that sends a sentence
+and a line end gets an answer at once, and the result does not depend on when a block of text arrives. At a terminal
+(`by_line`) every line end ends a sentence.
 
-What a piece is, how it is cut into words, and whether a sentence ends between two pieces, a language says (`english`,
-`chinese`). Offsets count characters from the beginning of the input, from 0, line ends as they stand there (`\\r\\n` is
-two); a byte order mark is not counted. A sentence has at most LONGEST words; then the next one begins.
+A language (`english`, `chinese`) defines pieces, how a piece is split into words, and whether a sentence ends between
+two pieces. Offsets count characters of the input from 0, line ends included (`\\r\\n` is two), a byte order mark
+excluded. A sentence of MAX_SENTENCE_LENGTH words is ended there.
 """
 
 from __future__ import annotations
@@ -22,24 +22,25 @@ from tagger.files.reading import Lines
 from tagger.sentence import Sentence
 
 LANGUAGES: dict[str, ModuleType] = {"english": english, "chinese": chinese}
-LONGEST = 10_000
+MAX_SENTENCE_LENGTH = 10_000  # words
 
 
 class RawText:
-    """The sentences of a text. `by_line`: the end of a line ends a sentence always."""
+    """Iterator over the sentences of a text; with `by_line`, every line end ends a sentence."""
 
     def __init__(self, source: Lines, language: str, by_line: bool = False) -> None:
         self.language = LANGUAGES[language]
         self.by_line = by_line
         self.source = source
-        self._last = False  # no other sentence can be made of what has arrived
+        self._last = False  # all sentences of the text that has arrived are yielded
 
     @property
     def waiting(self) -> bool:
-        """Whether the next sentence may have to be waited for."""
+        """Whether the next sentence may not have arrived yet: the moment to flush all output."""
         return self._last and self.source.silent
 
     def __iter__(self) -> Iterator[Sentence]:
+        # A sentence is held back until it is known whether another one follows in the text that has arrived.
         held: Sentence | None = None
         for sentence in cut_sentences(self.source.texts(), self.language, self.by_line):
             if held:
@@ -49,35 +50,35 @@ class RawText:
 
 
 def cut_sentences(texts: Iterable[str], language: ModuleType, by_line: bool = False) -> Iterator[Sentence | None]:
-    """The sentences of a text that arrives in parts, and None whenever more text is needed."""
-    ends, cut = language.ends, language.words
+    """Yield the sentences of a text that arrives in blocks, and None whenever more text is needed."""
+    ends, split = language.ends, language.words
     words: list[str] = []
-    places: list[tuple[int, int]] = []
-    for line_ends, piece, at in pieces(texts, language.PIECE):
+    offsets: list[tuple[int, int]] = []
+    for line_ends, piece, start in pieces(texts, language.PIECE):
         if words and (
             (line_ends and (line_ends > 1 or by_line or ends(words, None)))
             or (piece and not words[-1].isalpha() and ends(words, piece))
-            or len(words) >= LONGEST
+            or len(words) >= MAX_SENTENCE_LENGTH
         ):
-            yield Sentence(words, offsets=places)
-            words, places = [], []
+            yield Sentence(words, offsets=offsets)
+            words, offsets = [], []
         if not piece:
             yield None
-        for word in cut(piece):
-            end = at + len(word)
+        for word in split(piece):
+            end = start + len(word)
             words.append(word)
-            places.append((at, end))
-            at = end
+            offsets.append((start, end))
+            start = end
     if words:
-        yield Sentence(words, offsets=places)
+        yield Sentence(words, offsets=offsets)
     yield None
 
 
 def pieces(texts: Iterable[str], piece: re.Pattern[str]) -> Iterator[tuple[int, str, int]]:
-    """How many lines have ended (2: or more) before a piece, the piece, its offset.
+    """Yield for each piece the number of line ends before it (at most 2), the piece, and its offset.
 
-    The piece is empty where a text ends, for what is known there should be known at once. It may end inside a piece,
-    which then waits for the next text.
+    At the end of a block the piece is empty, so that a sentence that ends there is yielded at once. A piece that
+    reaches the end of a block is kept for the next block, because it may continue there.
     """
     token = re.compile(rf"(\s*)({piece.pattern}|\Z)")
     rest, begin, line_ends = "", 0, 0
@@ -85,13 +86,13 @@ def pieces(texts: Iterable[str], piece: re.Pattern[str]) -> Iterator[tuple[int, 
         block = rest if text is None else rest + text
         rest = ""
         for match in token.finditer(block):
-            gap, found = match[1], match[2]
+            gap, current = match[1], match[2]
             if gap != " " and gap:
                 line_ends = min(2, line_ends + gap.count("\n"))
-            if found and match.end() == len(block) and text is not None:
-                rest = found
-                found = ""
-            yield line_ends, found, begin + match.start(2)
-            if found:
+            if current and match.end() == len(block) and text is not None:
+                rest = current
+                current = ""
+            yield line_ends, current, begin + match.start(2)
+            if current:
                 line_ends = 0
         begin += len(block) - len(rest)
