@@ -1,6 +1,6 @@
 """Exceptions. Every error that a user can cause is a `TaggerError`; the command line prints it as one line.
 
-A message has the form `place: expected X, got Y. What to do.`, for example
+A message has the form `place: expected X, got Y. What to do`, for example
 `gold.txt:17: expected word/TAG, got no slash in 'hello'`. Messages name parameters of functions, never options of
 commands.
 """

@@ -22,7 +22,7 @@ NO_TAG = ""  # instead of a tag: the input has none
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence: words, optionally with tags and what readers and taggers know about them. Immutable.
+    """An immutable sentence: words, with optional tags and annotations of readers and taggers.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class StringSpans:
 
     @property
     def present(self) -> np.ndarray:
-        """Whether each span is a string, not None (spans,)."""
+        """Boolean mask (spans,): True for strings, False for None."""
         return self.starts <= self.ends
 
     def only(self, kept: np.ndarray) -> StringSpans:
@@ -113,7 +113,7 @@ class ByteStrings:
 
     @cached_property
     def hashes(self) -> np.ndarray:
-        """64-bit hash of each string (spans,)."""
+        """Hash of each string (spans,), 64 bits."""
         return hashes(self.blob, self.starts, self.ends)
 
     def take(self, indices: np.ndarray) -> ByteStrings:

@@ -1,4 +1,4 @@
-"""Immutable table of strings and their ids, as it is stored in model files.
+"""Immutable table of strings and their ids, in the layout of model files.
 
 The table is one UTF-8 blob with the length of each string. The strings are sorted by a stable 64-bit hash; a string is
 found by its hash (`HashIndex`) and verified in the blob, many strings at a time. So loading a model builds no

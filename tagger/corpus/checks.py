@@ -16,7 +16,7 @@ def check_cell(text: str, forbidden: str) -> str:
     """Return a word or tag; raise an error if it is empty or has a forbidden character."""
     if not text or not set(forbidden).isdisjoint(text):
         fault = "an empty word or tag" if not text else quote(text)
-        raise CorpusError(f"{fault} cannot be written in this format. Set format to jsonl.")
+        raise CorpusError(f"{fault} cannot be written in this format. Set format to jsonl")
     return text
 
 

@@ -51,7 +51,7 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
             tag = cells[COLUMNS[column]]
             if tagged and tag in ("", "_"):
                 other = "xpos" if column == "upos" else "upos"
-                fault = f"expected a tag in column {column}, got {quote(tag)}. Set column to {other}."
+                fault = f"expected a tag in column {column}, got {quote(tag)}. Set column to {other}"
                 raise lines.error(fault, MissingTagError)
             tags.append(NO_TAG if tag == "_" else tag)
     if words or (layout and not tagged):
@@ -83,9 +83,7 @@ def write(sentence: Sentence, column: str) -> str:
         if cells is not None and sentence.tags is not None:
             tag = next(tags)
             if tag == "_":
-                raise CorpusError(
-                    "the tag '_' cannot be written in conllu, where it means no tag. Set format to jsonl."
-                )
+                raise CorpusError("the tag '_' cannot be written in conllu, where it means no tag. Set format to jsonl")
             cells[COLUMNS[column]] = check_cell(tag, FORBIDDEN)
             if sentence.retagged or sentence.probabilities is not None:
                 cells[MISC] = with_probability(cells[MISC], next(probabilities, None))

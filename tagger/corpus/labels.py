@@ -24,7 +24,7 @@ def tagged_sentences(X: Iterable[Any], y: Iterable[Any] | None, names: tuple[str
     sentences = sentence_list(X, names[0])
     if y is None:
         if not all(map(isinstance, sentences, repeat(Sentence))) or None in map(get_tags, sentences):
-            raise ValueError(f"{names[0]}: expected Sentences with tags, got others. Pass {names[1]}, or tag them.")
+            raise ValueError(f"{names[0]}: expected Sentences with tags, got others. Pass {names[1]}, or tag them")
         tag_lists(map(get_tags, sentences), f"tags of {names[0]}")
         return sentences
     tags = tag_lists(y, names[1])

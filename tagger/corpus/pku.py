@@ -57,6 +57,6 @@ def write(sentence: Sentence, column: str) -> str:
     """Return the line of a sentence; refuse a token that would be read as an id or the bracket of a group."""
     for i, token in enumerate(slash.written_tokens(sentence)):
         if sentence.tags is not None and (without_brackets(token) != token or (i == 0 and ID.fullmatch(token))):
-            advice = "it looks like an id or a bracket. Set format to jsonl."
+            advice = "it looks like an id or a bracket. Set format to jsonl"
             raise CorpusError(f"{quote(token)} cannot be written in pku: {advice}")
     return slash.write(sentence, column)

@@ -17,7 +17,7 @@ from tagger.sentence import NO_TAG, Sentence
 SEPARATORS = " \t\n"
 SEPARATOR = re.compile("[ \t]")
 TAG_SEPARATORS = SEPARATORS + "\r/"
-OTHER_FORMATS = ". For another format set format to tsv (word TAB tag), conllu, pku, jsonl or lines."
+OTHER_FORMATS = ". For another format set format to tsv (word TAB tag), conllu, pku, jsonl or lines"
 MAX_CACHED_TOKENS = 1 << 16  # bounds the memory for texts of any length
 
 

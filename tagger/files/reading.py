@@ -145,12 +145,12 @@ class Lines:
 
     @property
     def waiting(self) -> bool:
-        """Whether the next line may not have arrived yet: the moment to flush all output."""
+        """Return whether the next line may not have arrived yet: the moment to flush all output."""
         return self._drained and not self._ahead and self.silent
 
     @property
     def silent(self) -> bool:
-        """Whether a pipe or terminal has no bytes to read at this moment."""
+        """Return whether a pipe or terminal has no bytes to read at this moment."""
         if not self._live or self._stream is None:
             return self._live
         try:
@@ -170,7 +170,7 @@ class Lines:
     def _undecodable(self, escaped: str, column: int) -> CorpusError:
         byte = ord(escaped) - 0xDC00
         place = f"byte 0x{byte:02X} after {several(column, 'character')}"
-        return self.error(f"expected {self.encoding}, got {place}. Set encoding, or save the text as utf-8.")
+        return self.error(f"expected {self.encoding}, got {place}. Set encoding, or save the text as utf-8")
 
     def _read(self) -> Generator[str, None, None]:
         """Yield lines without their line feeds."""
@@ -208,7 +208,7 @@ class Lines:
             raise FileError(f"cannot read {self.name}: {reason(error)}") from error
         except UnicodeError as error:
             why = getattr(error, "reason", str(error))
-            raise FileError(f"{self.name}: expected {self.encoding}, got other bytes ({why}). Set encoding.") from error
+            raise FileError(f"{self.name}: expected {self.encoding}, got other bytes ({why}). Set encoding") from error
 
 
 @contextlib.contextmanager
@@ -240,7 +240,7 @@ def open_seekable(path: str) -> Iterator[IO[bytes]]:
 def standard_input() -> IO[bytes]:
     """Return the binary stream of standard input."""
     if sys.stdin is None:
-        raise FileError("cannot read stdin: it is closed. Name a file.")
+        raise FileError("cannot read stdin: it is closed. Name a file")
     return sys.stdin.buffer
 
 
@@ -275,6 +275,6 @@ def decoder(encoding: str) -> Callable[[bytes, bool], str]:
         decode(b"", True)  # fails for codecs without `surrogateescape`
     except (LookupError, UnicodeError):
         raise FileError(
-            f"encoding: expected a name such as utf-8, utf-16, cp1252, latin-1 or gbk, got {encoding!r}."
+            f"encoding: expected a name such as utf-8, utf-16, cp1252, latin-1 or gbk, got {encoding!r}"
         ) from None
     return decode

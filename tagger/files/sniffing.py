@@ -57,11 +57,11 @@ ZIP_CONTENTS = {  # name of a member: kind of file, advice
 def content_mismatch(begin: bytes, encoding: str) -> str | None:
     """Describe why a file that begins with these bytes is not text in this encoding; None if it may be."""
     if signature := match_signature(begin[:SNIFFED_BYTES]):
-        return "expected text, got {}. {}.".format(*signature)
+        return "expected text, got {}. {}".format(*signature)
     if codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")):
         return None
     likely = next((name for mark, name in BYTE_ORDER_MARKS.items() if begin.startswith(mark)), two_byte_encoding(begin))
-    advice = f"Set encoding to {likely}, or save the text as utf-8."
+    advice = f"Set encoding to {likely}, or save the text as utf-8"
     return f"expected {encoding}, got what looks like {likely}. {advice}" if likely else None
 
 

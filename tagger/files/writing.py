@@ -60,7 +60,7 @@ def open_stream(path: str) -> Iterator[IO[bytes]]:
     """Open a binary stream for any bytes: standard output (`-`), or an atomic file compressed by its suffix."""
     if path in STDOUT:
         if sys.stdout is None:
-            raise FileError("cannot write stdout: it is closed. Name a file.")
+            raise FileError("cannot write stdout: it is closed. Name a file")
         try:
             yield terminal_safe(sys.stdout.buffer)
             sys.stdout.buffer.flush()

@@ -28,7 +28,7 @@ class Windows:
 
     @cached_property
     def written(self) -> ByteStrings:
-        """The words as UTF-8."""
+        """The distinct words, encoded as UTF-8 (V)."""
         return ByteStrings.of(self.words)
 
     @classmethod

@@ -18,6 +18,7 @@ MAX_CACHED_LENGTH = 30  # characters of a piece; longer ones rarely recur
 
 
 def listed(text: str) -> list[str]:
+    """Return the words of a list that is written as text."""
     return text.split()
 
 

@@ -47,7 +47,7 @@ class JsonTexts:
         if not isinstance(text, str):
             got = "no such key" if text is None else quote(str(text))
             others = f" among {', '.join(map(quote, record))}" if text is None and record else ""
-            advice = "Set text_column to the key of the text."
+            advice = "Set text_column to the key of the text"
             raise lines.error(f"expected a text under the key {quote(self.text_column)}, got {got}{others}. {advice}")
         try:
             return text, json.dumps(record, ensure_ascii=False)
@@ -75,7 +75,7 @@ class ConlluTexts:
                 yield self.sentence(text, kept + comments)
                 kept = []
             elif len(comments) < len(block):
-                advice = "Read the words of the rows instead, without a tokenizer."
+                advice = "Read the words of the rows instead, without a tokenizer"
                 raise lines.error(f"expected a comment '# text = …' in the sentence that ends here, got none. {advice}")
             elif comments:
                 kept += [*comments, ""]

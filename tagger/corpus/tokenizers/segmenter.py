@@ -36,7 +36,7 @@ class RawText:
 
     @property
     def waiting(self) -> bool:
-        """Whether the next sentence may not have arrived yet: the moment to flush all output."""
+        """Return whether the next sentence may not have arrived yet: the moment to flush all output."""
         return self._last and self.source.silent
 
     def __iter__(self) -> Iterator[Sentence]:
