@@ -71,12 +71,6 @@ class BiLSTMTagger(Tagger):
         The number of sentences in a batch; 0 chooses one from the size of the corpus.
     seed : int
         The seed of weights, dropout and the order of batches.
-
-    Examples
-    --------
-    >>> from tagger import BiLSTMTagger, read_corpus
-    >>> train = read_corpus("train.txt")  # doctest: +SKIP
-    >>> BiLSTMTagger(epochs=5).fit(train).predict([["Time", "flies", "."]])  # doctest: +SKIP
     """
 
     kind = "bilstm"
