@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagger.corpus.labels import check_dev, training_sentences
-from tagger.crf.tagger import CRFTagger, form_of
-from tagger.crf.trainer import approach
+from tagger.crf.encode import form_of
+from tagger.crf.tagger import CRFTagger
+from tagger.crf.trainer import preconditioner, training_figures
 from tagger.evaluation.metrics import accuracy
 from tagger.experiments.crossval import fold_numbers
 from tagger.experiments.search import Setting, Trial
@@ -46,7 +47,7 @@ class SettingTrials:
         watch: Callable[[], None] = lambda: None,
     ) -> None:
         """`watch` is called after every iteration; what it raises ends the trial."""
-        from tagger.crf.objective import PenalizedLikelihood
+        from tagger.experiments.fold_likelihood import FoldLikelihood
 
         self.model = CRFTagger(**model.get_params() | {"min_count": 1})
         self.model.column_ = model.column_
@@ -62,9 +63,8 @@ class SettingTrials:
             numbers = np.array(fold_numbers(self.sentences, FOLDS, seed=0))
             folds = [np.flatnonzero(numbers == fold) for fold in range(FOLDS)]
             self.judges = {fold: [self.sentences[i] for i in own.tolist()] for fold, own in enumerate(folds)}
-        self.likelihood = PenalizedLikelihood(
-            corpus, self.layout, model.l2, model.threads or available_cores(), folds=folds
-        )
+        threads = model.threads or available_cores()
+        self.likelihood = FoldLikelihood(corpus, self.layout, model.l2, threads, folds=folds)
         self.counts = {fold: self.observed(fold) for fold in self.judges}
         self.best: Trial | None = None
         self.found: dict[int | None, Result] = {}  # of the best trial
@@ -109,7 +109,7 @@ class SettingTrials:
             return loss, np.where(keep, gradient, 0.0)
 
         with threadpool_limits(limits=1, user_api="blas"):
-            scale, first_step = approach(self.likelihood, begin)
+            scale, first_step = preconditioner(self.likelihood, begin)
             return minimize(
                 function,
                 begin,
@@ -144,6 +144,6 @@ class SettingTrials:
             return None
         found = replace(self.found[None], reason=reason)
         self.model.set_params(**asdict(self.best.setting))
-        self.model.conclude(self.sentences, self.layout.split(found.x), found)
-        self.model.summary_["dev_accuracy"] = self.best.accuracy
+        self.model.set_weights(*self.layout.split(found.x))
+        self.model.conclude(self.sentences, training_figures(found) | {"dev_accuracy": self.best.accuracy})
         return self.model
