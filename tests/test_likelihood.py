@@ -55,7 +55,7 @@ def encoded():
 
 def build(l2=0.3, threads=1, dtype=np.float64, folds=None):
     corpus, layout = encoded()
-    return FoldLikelihood(corpus, layout, l2, threads, dtype, folds)
+    return FoldLikelihood(corpus, layout, l2, threads, dtype, folds=folds)
 
 
 def random_weights(size, scale=1.0):

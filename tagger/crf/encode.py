@@ -21,14 +21,7 @@ from tagger.crf.warm_start import continue_from
 from tagger.errors import TrainingError
 from tagger.features.encoder import learn_features
 from tagger.features.tag_parts import TagParts, separator_of
-from tagger.features.template import (
-    check_classes,
-    class_features,
-    class_sizes,
-    margin,
-    parse_templates,
-    template_text,
-)
+from tagger.features.template import check_classes, class_features, class_sizes, margin, parse_templates, template_text
 from tagger.features.word_classes import WordClasses
 from tagger.normalization import NFC, Form
 from tagger.sentence import Sentence
@@ -99,7 +92,9 @@ def choose_template(name: str, init: CRFTagger | None, classes: WordClasses | No
     """
     if init:
         if classes is not None:
-            raise TrainingError("a model to go on from brings its own word classes, or none: give no others")
+            raise TrainingError(
+                "classes: expected none with init, whose own word classes are used. Leave one of them out"
+            )
         return init.template_, init.features_.classes
     text = template_text(name)
     templates = parse_templates(text, name)

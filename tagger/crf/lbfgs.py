@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,11 @@ class Result:
     iterations: int
     evaluations: int
     reason: str  # why it ended, worded to follow "because"
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures of the minimisation, for the summary of a model."""
+        counts = {"parameters": len(self.x), "iterations": self.iterations, "evaluations": self.evaluations}
+        return counts | {"loss": self.loss, "stopped": self.reason}
 
 
 class LinePoint(NamedTuple):
@@ -114,8 +119,8 @@ def minimize(
             direction[direction * slope >= 0] = 0.0
         step = 1.0 if curvature.steps else first_step or 1 / float(np.linalg.norm(slope))
         step = min(step, MAX_MOVE / float(np.abs(direction * scale).max()))
-        orthant = np.where(z != 0, np.sign(z), -np.sign(slope)) if l1 else None
-        point, tries = line_search(evaluate, LinePoint(z, loss, gradient), slope, direction, step, orthant)
+        signs = np.where(z != 0, np.sign(z), -np.sign(slope)) if l1 else None
+        point, tries = line_search(evaluate, LinePoint(z, loss, gradient), slope, direction, step, signs)
         evaluations += tries
         if point is None:
             reason = "no lower loss could be found"
@@ -133,12 +138,7 @@ def minimize(
 
 
 def line_search(
-    evaluate: Function,
-    start: LinePoint,
-    slope: np.ndarray,
-    direction: np.ndarray,
-    step: float,
-    orthant: np.ndarray | None,
+    evaluate: Function, at: LinePoint, slope: np.ndarray, direction: np.ndarray, step: float, signs: np.ndarray | None
 ) -> tuple[LinePoint | None, int]:
     """Find a lower point along a direction, and count the tries; None if no step is short enough.
 
@@ -146,14 +146,14 @@ def line_search(
 
         f(z + s · d) ≤ f(z) + c · slope · (s · d)
 
-    where variables that would leave their side of zero, given by `orthant`, stop at zero.
+    where variables that would leave the side of zero given by `signs`, their orthant, stop at zero.
     """
     for tries in range(1, MAX_HALVINGS + 1):
-        moved = start.z + step * direction
-        if orthant is not None:
-            moved[moved * orthant < 0] = 0.0
+        moved = at.z + step * direction
+        if signs is not None:
+            moved[moved * signs < 0] = 0.0
         loss, gradient = evaluate(moved)
-        if loss <= start.loss + ARMIJO * float(slope @ (moved - start.z)):
+        if loss <= at.loss + ARMIJO * float(slope @ (moved - at.z)):
             return LinePoint(moved, loss, gradient), tries
         step /= 2
     return None, MAX_HALVINGS

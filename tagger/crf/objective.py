@@ -57,6 +57,7 @@ class PenalizedLikelihood:
         l2: float,
         threads: int = 1,
         dtype: Any = np.float32,
+        *,
         groups: Sequence[np.ndarray] | None = None,
     ) -> None:
         self.K, self.layout, self.l2, self.dtype = corpus.K, layout, l2, np.dtype(dtype)
@@ -67,7 +68,7 @@ class PenalizedLikelihood:
         # All arrays of tokens here have the rows of one pack after the other; `order` maps them to the corpus.
         begins = np.cumsum(corpus.lengths) - corpus.lengths
         tokens = [consecutive(begins[sentences], corpus.lengths[sentences]) for sentences in batched]
-        tokens = [own[pack.tokens] for own, pack in zip(tokens, self.packs, strict=True)]
+        tokens = [places[pack.tokens] for places, pack in zip(tokens, self.packs, strict=True)]
         ends = np.cumsum([len(rows) for rows in tokens]).tolist()
         self.rows = [slice(end - len(rows), end) for end, rows in zip(ends, tokens, strict=True)]
         order = np.concatenate(tokens)

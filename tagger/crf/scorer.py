@@ -33,9 +33,7 @@ class FeatureScorer:
             for offset in features.offsets
         }
         self.of_several_words = [t for t, template in enumerate(features.templates) if template.offset is None]
-        self.functions_of_several = {
-            conjunct.function for t in self.of_several_words for conjunct in features.templates[t].conjuncts
-        }
+        self.functions_of_several = {c.function for t in self.of_several_words for c in features.templates[t].conjuncts}
         self.indexes: dict[int, Keys] = {}  # hash index of a template's keys, made when many keys are looked up
         self.cache = WordCache(self.score)
         self.tables: dict[int, np.ndarray] = {}  # for a template of several words: (features + 1, K), the last row zero

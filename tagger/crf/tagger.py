@@ -19,7 +19,6 @@ from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer
 from tagger.crf.summary import crf_summary
-from tagger.crf.trainer import DEV_EVERY, Trainer
 from tagger.errors import TemplateError, TrainingError
 from tagger.features.encoder import Features
 from tagger.features.tag_parts import PART_SEPARATORS, TagParts
@@ -147,6 +146,7 @@ class CRFTagger(Tagger):
         from threadpoolctl import threadpool_limits
 
         from tagger.crf.encode import form_of
+        from tagger.crf.trainer import DEV_EVERY, Trainer
 
         self.check_settings()
         sentences = training_sentences(X, y, form_of(init))

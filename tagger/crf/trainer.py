@@ -7,19 +7,17 @@ and the weights, and returns a reason when it is time to stop.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tagger.chain.pack import PACK_TOKENS
+from tagger.crf.lbfgs import minimize
+from tagger.crf.objective import PenalizedLikelihood
+from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError, several
 from tagger.files import resources
 from tagger.models.monitor import TrainingMonitor
-
-if TYPE_CHECKING:
-    from tagger.crf.lbfgs import Result
-    from tagger.crf.objective import PenalizedLikelihood
-    from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 
 DEV_EVERY = 5  # iterations between two scorings of the dev set
 WARM_UP = ((20, 20), (5, 15))  # (n, iterations): first on every twentieth sentence, then on every fifth
@@ -62,9 +60,6 @@ class Trainer:
 
     def train(self, monitor: TrainingMonitor) -> tuple[np.ndarray, dict[str, Any]]:
         """Train to the end; return the last weights and the figures of the training."""
-        from tagger.crf.lbfgs import minimize
-        from tagger.crf.objective import PenalizedLikelihood
-
         likelihood = PenalizedLikelihood(self.corpus, self.layout, self.l2, self.threads)
         state = monitor.start(self.layout.centre.copy())
         anew = not state.iteration and not state.weights.any()
@@ -88,13 +83,10 @@ class Trainer:
         result = replace(result, iterations=state.iteration, evaluations=evaluations + result.evaluations)
         if result.iterations >= self.max_iterations:
             result = replace(result, reason=f"{several(self.max_iterations, 'iteration')} had been allowed")
-        return result.x, training_figures(result)
+        return result.x, result.figures()
 
     def warm_up(self, monitor: TrainingMonitor) -> int:
         """Iterate on samples of the corpus, where an iteration costs a fraction; return the number of evaluations."""
-        from tagger.crf.lbfgs import minimize
-        from tagger.crf.objective import PenalizedLikelihood
-
         evaluations = 0
         for every, iterations in WARM_UP:
             sample = np.arange(every // 2, len(self.corpus.lengths), every)
@@ -112,17 +104,6 @@ class Trainer:
             )
             evaluations += result.evaluations
         return evaluations
-
-
-def training_figures(result: Result) -> dict[str, Any]:
-    """Return the figures of a training, as a model's summary has them."""
-    return {
-        "parameters": len(result.x),
-        "iterations": result.iterations,
-        "evaluations": result.evaluations,
-        "loss": result.loss,
-        "stopped": result.reason,
-    }
 
 
 def first_scale(likelihood: PenalizedLikelihood) -> np.ndarray:

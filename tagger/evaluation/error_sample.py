@@ -31,11 +31,9 @@ def error_examples(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]], l
         for place, (_, a, b) in enumerate(triples(sentence, tags)):
             if a != b:
                 by_confusion.setdefault((a, b), []).append(ErrorExample(number, place, a, b))
-    groups = [errors for _, errors in sorted(by_confusion.items(), key=lambda item: (-len(item[1]), item[0]))]
-    shares = fair_shares([len(errors) for errors in groups], limit)
-    return [
-        errors[i * len(errors) // share] for errors, share in zip(groups, shares, strict=True) for i in range(share)
-    ]
+    groups = [group for _, group in sorted(by_confusion.items(), key=lambda item: (-len(item[1]), item[0]))]
+    shares = fair_shares([len(group) for group in groups], limit)
+    return [group[i * len(group) // share] for group, share in zip(groups, shares, strict=True) for i in range(share)]
 
 
 def fair_shares(counts: Sequence[int], limit: int) -> list[int]:

@@ -10,26 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from tagger.chain.pack import batches
 from tagger.crf.objective import PenalizedLikelihood
-from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+from tagger.crf.parameters import EncodedCorpus
 
 
 class FoldLikelihood(PenalizedLikelihood):
     """A penalised likelihood over folds, arrays of sentence numbers; without folds, over all sentences."""
 
-    def __init__(
-        self,
-        corpus: EncodedCorpus,
-        layout: ParameterLayout,
-        l2: float,
-        threads: int = 1,
-        dtype: Any = np.float32,
-        folds: Sequence[np.ndarray] | None = None,
-    ) -> None:
-        super().__init__(corpus, layout, l2, threads, dtype, folds)
+    def __init__(self, corpus: EncodedCorpus, *args: Any, folds: Sequence[np.ndarray] | None = None) -> None:
+        super().__init__(corpus, *args, groups=folds)
         folds = [np.arange(len(corpus.lengths))] if folds is None else folds
-        self.fold = [f for f, fold in enumerate(folds) for _ in batches(corpus.lengths[fold])]  # of each pack
+        ends = np.cumsum([corpus.lengths[fold].sum() for fold in folds])  # packs and their rows are in this order
+        self.fold = np.searchsorted(ends, [rows.start for rows in self.rows], side="right").tolist()  # of each pack
         self.left_out: int | None = None
 
     @property

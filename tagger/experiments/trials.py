@@ -20,7 +20,6 @@ import numpy as np
 from tagger.corpus.labels import check_dev, training_sentences
 from tagger.crf.encode import form_of
 from tagger.crf.tagger import CRFTagger
-from tagger.crf.trainer import preconditioner, training_figures
 from tagger.evaluation.metrics import accuracy
 from tagger.experiments.crossval import fold_numbers
 from tagger.experiments.search import Setting, Trial
@@ -97,6 +96,7 @@ class SettingTrials:
         from threadpoolctl import threadpool_limits
 
         from tagger.crf.lbfgs import minimize
+        from tagger.crf.trainer import preconditioner
 
         begin = self.found[fold].x if self.found else self.layout.centre
         keep = self.kept(self.counts[fold], setting.min_count)
@@ -145,5 +145,5 @@ class SettingTrials:
         found = replace(self.found[None], reason=reason)
         self.model.set_params(**asdict(self.best.setting))
         self.model.set_weights(*self.layout.split(found.x))
-        self.model.conclude(self.sentences, training_figures(found) | {"dev_accuracy": self.best.accuracy})
+        self.model.conclude(self.sentences, found.figures() | {"dev_accuracy": self.best.accuracy})
         return self.model

@@ -69,10 +69,8 @@ def learn_classes(
     with threadpool_limits(limits=1, user_api="blas"):  # sums in one order, whatever the machine
         words, tokens = frequent_words(text(), min_count, watch)
         if len(words) < 2:
-            frequent, times = several(len(words), "word"), several(min_count, "time")
-            raise TrainingError(
-                f"raw text: expected 2 words seen at least {times}, got {frequent}. Add text or lower min_count"
-            )
+            limit = f"at least {several(min_count, 'time')}, got {len(words)}. Add text or lower min_count"
+            raise TrainingError(f"raw text: expected 2 different words seen {limit}")
         counts = neighbour_counts(text(), words, tokens, watch)
         rows = project(ppmi(counts), DIMENSIONS, watch)
         classes = {size: k_means(rows, size, watch) for size in sizes}

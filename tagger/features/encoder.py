@@ -104,10 +104,9 @@ class Features:
         """Keep the parameters that are True in `keep` (P,), the features that have any, and the strings they need."""
         widths = np.bincount(self.rows.owners[keep], minlength=len(self.rows))
         alive = widths > 0
-        keys = [own[alive[a:b]] for own, a, b in zip(self.keys, self.bases, self.bases[1:], strict=False)]
-        ids = [
-            split(own, self.radix, len(template.conjuncts)) for template, own in zip(self.templates, keys, strict=True)
-        ]
+        bounds = zip(self.bases, self.bases[1:], strict=False)
+        kept = [keys[alive[a:b]] for keys, (a, b) in zip(self.keys, bounds, strict=True)]
+        ids = [split(keys, self.radix, len(t.conjuncts)) for keys, t in zip(kept, self.templates, strict=True)]
         used = np.zeros(self.radix, bool)
         for row in chain.from_iterable(ids):
             used[row] = True
@@ -209,19 +208,16 @@ def learn_features(
         if radix ** len(template.conjuncts) >= 2**63:
             raise TemplateError(f"{template}: too many functions joined by & for {len(strings):,} different values")
         if template.offset is None:
-            token_key = token_keys(template, values, windows, radix)
-            kept = count_parameters(
-                token_key, tags, np.ones(len(tags), np.int64), tag_parts, max(min_count, min_pair_count)
-            )
+            events = token_keys(template, values, windows, radix), tags, np.ones(len(tags), np.int64)
+            least = max(min_count, min_pair_count)
         else:
             words, word_columns, counts = pairs_at(template.offset)
-            kept = count_parameters(
-                word_keys(template, values, radix)[words], word_columns, counts, tag_parts, min_count
-            )
-        keys.append(kept[0])
-        cells.append(kept[1] + first * W)
-        param_counts.append(kept[2])
-        first += len(kept[0])
+            events, least = (word_keys(template, values, radix)[words], word_columns, counts), min_count
+        template_keys, template_cells, cell_counts = count_parameters(*events, tag_parts, least)
+        keys.append(template_keys)
+        cells.append(template_cells + first * W)
+        param_counts.append(cell_counts)
+        first += len(template_keys)
     rows = RaggedRows.of(np.concatenate(cells), first, W)
     return Features(templates, strings, keys, rows, classes), np.concatenate(param_counts), values
 
@@ -231,7 +227,7 @@ def learn_values(spans: dict[str, StringSpans]) -> tuple[StringTable, dict[str, 
 
     Each function's values are made distinct first, then those of all functions together: sorting strings is dear.
     """
-    by_function = {name: distinct(own) for name, own in spans.items()}
+    by_function = {name: distinct(values) for name, values in spans.items()}
     joined = StringSpans.joined([spans[name].take(firsts) for name, (firsts, _) in by_function.items()])
     firsts, numbers = distinct(joined)
     strings, ids = StringTable.build(joined.take(firsts))

@@ -1,7 +1,7 @@
 """Feature templates: which features a CRF looks at, as plain text.
 
 A line such as `lower[-1] & suffix:1-4[0]` names functions (`functions`) at offsets from a token. `&` joins up to three
-conjuncts, a range stands for one template per number, `#` begins a comment. One function is not about spelling:
+conjuncts, a range makes one template per number, `#` begins a comment. One function is not about spelling:
 `class:128` is the word's class among 128, looked up in a table of word classes.
 """
 
@@ -207,7 +207,7 @@ def filled(
     Outside the sentence values are `<before>` and `<after>`.
     """
     spans = function_values(functions_of(templates), sentence, classes)
-    values = {name: own.strings() for name, own in spans.items()}
+    values = {name: strings.strings() for name, strings in spans.items()}
 
     def fill(conjunct: Conjunct, i: int) -> str | None:
         place = i + conjunct.offset
