@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tagger.errors import several
-
 PERIOD = 10  # iterations over which the decrease of the loss is measured
 MEMORY = 10  # steps kept for the curvature
 ARMIJO = 1e-4  # share of the decrease promised by the gradient that a step must bring
@@ -108,7 +106,7 @@ def minimize(
     loss, gradient = evaluate(z)
     evaluations, losses = 1, [loss]
     curvature = Curvature()
-    reason = f"{several(max_iterations, 'iteration')} had been allowed"
+    reason = f"max_iterations={max_iterations} was reached"
     for iteration in range(1, max_iterations + 1):
         slope = pseudo_gradient(gradient, z, penalty) if l1 else gradient
         if not slope.any():
@@ -123,7 +121,7 @@ def minimize(
         point, tries = line_search(evaluate, LinePoint(z, loss, gradient), slope, direction, step, signs)
         evaluations += tries
         if point is None:
-            reason = "no lower loss could be found"
+            reason = "the line search found no lower loss"
             break
         curvature.add(point.z - z, point.gradient - gradient)
         z, loss, gradient = point

@@ -82,7 +82,7 @@ class Trainer:
             raise TrainingError(f"the loss became {result.loss}: no model. Try another l2, it was {self.l2:g}")
         result = replace(result, iterations=state.iteration, evaluations=evaluations + result.evaluations)
         if result.iterations >= self.max_iterations:
-            result = replace(result, reason=f"{several(self.max_iterations, 'iteration')} had been allowed")
+            result = replace(result, reason=f"max_iterations={self.max_iterations} was reached")
         return result.x, result.figures()
 
     def warm_up(self, monitor: TrainingMonitor) -> int:

@@ -84,7 +84,7 @@ class TrainingMonitor:
         if stop == INTERRUPTED:
             self.save()
         if accuracy is not None and iteration - self.state.best_iteration >= self.patience * self.dev_every:
-            return f"the dev set has not got better since {self.unit} {self.state.best_iteration}"
+            return f"accuracy on the dev set has not improved since {self.unit} {self.state.best_iteration}"
         return stop
 
     def save(self) -> None:
