@@ -97,7 +97,7 @@ def judge_template(text: str) -> str:
     except TemplateError as error:
         check_message(str(error), "template.txt")
         return REFUSED
-    if not any(part.name == "class" for template in templates for part in template.parts):
+    if not any(part.name == "class" for template in templates for part in template.conjuncts):
         describe(TEXT[0], templates[:50])
     return CORRECT
 

@@ -47,7 +47,7 @@ def differences(path: str | os.PathLike[str], iterations: int) -> Differences:
         found = []
         for side in (single, double):
             own = w.astype(side.dtype)
-            tables = [table.scores(own, side.parts.columns) for table in side.tables]
+            tables = [table.scores(own, side.tag_parts.columns) for table in side.tables]
             chain = Chain(pack, start, transitions, end, side.emissions(i, own, tables))
             found.append((forward_backward(sum_kernel(chain)).states, viterbi(DenseMax(chain))[0]))
         marginals = max(marginals, float(np.abs(found[0][0] - found[1][0]).max()))

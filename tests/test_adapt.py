@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, Sentence, load_model, save_model
-from tagger.crf.warm_start import Union
+from tagger.crf.warm_start import FeatureUnion
 
 OLD = [
     Sentence(w.split(), t.split()) for w, t in [("the dog barks", "D N V"), ("a cat sleeps", "D N V"), ("dogs", "N")]
@@ -20,7 +20,7 @@ def old():
 def test_a_union_keeps_every_feature_and_weight_of_both(old):
     new = CRFTagger(l2=0.05).fit(NEW)
     K = 5  # any set of tags that holds both
-    union = Union(old.features_, new.features_, K)
+    union = FeatureUnion(old.features_, new.features_, K)
     assert len(union.features.rows.tags) == len({*named(old.features_), *named(new.features_)})
     for side in (old.features_, new.features_):
         names, every = list(named(side)), list(named(union.features))
@@ -32,7 +32,7 @@ def named(features):
     texts = [*features.strings.strings(), "<", ">"]
     for t, template in enumerate(features.templates):
         for n, key in enumerate(features.keys[t].tolist()):
-            values = [texts[key // features.radix**i % features.radix] for i in range(len(template.parts))]
+            values = [texts[key // features.radix**i % features.radix] for i in range(len(template.conjuncts))]
             entries, _ = features.rows.entries(features.bases[t] + np.array([n]))
             yield from ((str(template), *values, int(tag)) for tag in features.rows.tags[entries])
 

@@ -11,9 +11,9 @@ import pytest
 
 from tagger import CRFTagger, Sentence, load_model, save_model
 from tagger.errors import CorpusError, FileError, ModelError, TemplateError, TrainingError
-from tagger.features.clustering import counted, frequent_words, learn_classes, neighbours, project, weigh
+from tagger.features.clustering import count_cells, frequent_words, learn_classes, neighbour_counts, ppmi, project
 from tagger.features.template import describe, parse_templates, template_text
-from tagger.features.word_classes import SIZES_OF_TREES, WordClasses, cut, read_clusters
+from tagger.features.word_classes import TREE_SIZES, WordClasses, cut, read_clusters
 from tagger.models.store import load_classes, save_classes
 
 NOUNS, VERBS = ([f"{kind}{i}" for i in "abcdefghijklmnopqrst"] for kind in "xy")
@@ -62,14 +62,14 @@ def test_neighbours_are_counted_as_by_hand():
     text = [["a", "b", "a"], ["b", "1x"], [], ["c"]]
     words, tokens = frequent_words(text, 1, lambda learning: None)
     assert (words, tokens) == (["a", "b", "0x", "c"], 6)  # by falling count, then by spelling
-    table = neighbours(text, words, tokens, lambda learning: None).toarray()
+    table = neighbour_counts(text, words, tokens, lambda learning: None).toarray()
     left, right = np.split(table, 2, axis=1)  # columns a, b, 0x, c, end
     assert left.tolist() == [[0, 1, 0, 0, 1], [1, 0, 0, 0, 1], [0, 1, 0, 0, 0], [0, 0, 0, 0, 1]]
     assert right.tolist() == [[0, 1, 0, 0, 1], [1, 0, 1, 0, 0], [0, 0, 0, 0, 1], [0, 0, 0, 0, 1]]
 
 
 def test_blocks_change_nothing(monkeypatch, classes):
-    monkeypatch.setattr("tagger.features.clustering.BLOCK", 100)
+    monkeypatch.setattr("tagger.features.clustering.BLOCK_TOKENS", 100)
     same = learn_classes(lambda: iter(RAW), sizes=(4, 12))
     assert all((same.classes[size] == classes.classes[size]).all() for size in (4, 12))
 
@@ -78,14 +78,14 @@ def test_counting_forgets_rare_words_when_there_are_too_many(monkeypatch):
     """A word that comes once in a hundred new ones is forgotten each time, where only fifty are remembered."""
     text = [["seldom" if i % 100 == 0 else chr(0x4E00 + i), "often"] for i in range(300)]
     assert frequent_words(text, 3, lambda learning: None) == (["often", "seldom"], 600)
-    monkeypatch.setattr("tagger.features.clustering.REMEMBERED", 50)
-    monkeypatch.setattr("tagger.features.clustering.BLOCK", 10)
+    monkeypatch.setattr("tagger.features.clustering.MAX_COUNTED_WORDS", 50)
+    monkeypatch.setattr("tagger.features.clustering.BLOCK_TOKENS", 10)
     assert frequent_words(text, 3, lambda learning: None) == (["often"], 600)
 
 
 def test_projection_keeps_the_angles_that_all_directions_give():
     """As many directions as the matrix has: the singular value decomposition of NumPy gives the same angles."""
-    matrix = weigh(counted(np.random.default_rng(0).integers(0, 12, (2, 300)), (12, 12)))
+    matrix = ppmi(count_cells(np.random.default_rng(0).integers(0, 12, (2, 300)), (12, 12)))
     U, S, _ = np.linalg.svd(matrix.toarray())
     expected = U * S**0.5
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
@@ -94,9 +94,9 @@ def test_projection_keeps_the_angles_that_all_directions_give():
 
 
 def test_ppmi_is_high_where_a_neighbour_is_more_frequent_than_expected(monkeypatch):
-    monkeypatch.setattr("tagger.features.clustering.SMOOTHING", 1.0)
-    counts = counted(np.repeat([[0, 0, 1, 0, 1], [0, 1, 1, 2, 3]], [6, 2, 2, 8, 2], axis=1), (2, 4))
-    table = weigh(counts).toarray()  # left side: 6 2 / 0 2, right side: 8 0 / 0 2; half the row sums are 8 and 2
+    monkeypatch.setattr("tagger.features.clustering.CONTEXT_SMOOTHING", 1.0)
+    counts = count_cells(np.repeat([[0, 0, 1, 0, 1], [0, 1, 1, 2, 3]], [6, 2, 2, 8, 2], axis=1), (2, 4))
+    table = ppmi(counts).toarray()  # left side: 6 2 / 0 2, right side: 8 0 / 0 2; half the row sums are 8 and 2
     expected = [[np.log(6 / (8 * 0.6)), 0, 0, 0], [0, np.log(2 / (2 * 0.4)), 0, np.log(2 / (2 * 0.2))]]
     expected[0][2] = np.log(8 / (8 * 0.8))
     np.testing.assert_allclose(table, expected, rtol=1e-6)
@@ -144,7 +144,7 @@ def test_class_features_need_classes_of_that_size(template, classes):
     "sizes, own, beside",
     [
         ((32, 128, 512), (32, 128, 512), 128),
-        (SIZES_OF_TREES, (32, 128, 512), 128),
+        (TREE_SIZES, (32, 128, 512), 128),
         ((64,), (64,), 64),
         ((8, 64),) * 2 + (64,),
     ],

@@ -56,9 +56,10 @@ def test_emissions_equal_the_sum_of_the_weights_of_the_features_as_text():
     for t, template in enumerate(model.features_.templates):
         for n, key in enumerate(model.features_.keys[t].tolist()):
             ids = [
-                key // model.features_.radix**i % model.features_.radix for i in reversed(range(len(template.parts)))
+                key // model.features_.radix**i % model.features_.radix
+                for i in reversed(range(len(template.conjuncts)))
             ]
-            parts = zip(template.parts, ids, strict=True)
+            parts = zip(template.conjuncts, ids, strict=True)
             name = " & ".join(f"{part}={texts[i]}" if texts[i] else str(part) for part, i in parts)
             entries, _ = model.features_.rows.entries(model.features_.bases[t] + np.array([n]))
             table[name] = list(zip(model.features_.rows.tags[entries], model.weights_[entries], strict=True))
@@ -67,7 +68,7 @@ def test_emissions_equal_the_sum_of_the_weights_of_the_features_as_text():
         for name in row:
             for tag, weight in table.get(name, []):
                 expected[i, tag] += weight
-    emissions = FeatureScorer(model.features_, model.weights_, model.parts_)
+    emissions = FeatureScorer(model.features_, model.weights_, model.tag_parts_)
     for _ in range(2):  # fresh, and from the cache
         np.testing.assert_allclose(emissions([words], Pack.of([len(words)])), expected, atol=1e-5)
 
@@ -91,7 +92,7 @@ def test_settings_that_make_no_sense_are_refused(settings):
 
 def test_an_infinite_loss_is_no_model(monkeypatch):
     monkeypatch.setattr(
-        "tagger.crf.objective.Likelihood.__call__", lambda self, w: (np.inf, np.zeros(self.layout.size))
+        "tagger.crf.objective.PenalizedLikelihood.__call__", lambda self, w: (np.inf, np.zeros(self.layout.size))
     )
     with pytest.raises(TrainingError, match="loss became inf"):
         CRFTagger().fit(CORPUS)

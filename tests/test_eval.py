@@ -13,7 +13,7 @@ from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model, writ
 from tagger.arrays.string_spans import ByteStrings
 from tagger.evaluation import significance
 from tagger.evaluation.metrics import Comparison, compare
-from tagger.evaluation.significance import chance, interval
+from tagger.evaluation.significance import interval, p_value
 from tagger.reports.text import excerpt, in_words
 from tagger.words.overlap import fingerprints, overlap
 
@@ -93,9 +93,9 @@ def test_every_figure_of_an_example_worked_by_hand(tmp_path):
 
 def test_the_chance_of_a_difference_worked_by_hand():
     """Three sentences that one tagger has better: of the 8 ways to swap them, 2 are as far from zero."""
-    assert chance(np.array([1, 0, 1, 1, 0])) == pytest.approx(2 / 8, abs=0.015)
-    assert chance(np.array([2, -1])) == pytest.approx(1.0, abs=0.015)  # ±1 and ±3, all at least 1 away
-    assert chance(np.array([3, 1])) == pytest.approx(1 / 2, abs=0.015)  # ±4 and ±2, seen was 4
+    assert p_value(np.array([1, 0, 1, 1, 0])) == pytest.approx(2 / 8, abs=0.015)
+    assert p_value(np.array([2, -1])) == pytest.approx(1.0, abs=0.015)  # ±1 and ±3, all at least 1 away
+    assert p_value(np.array([3, 1])) == pytest.approx(1 / 2, abs=0.015)  # ±4 and ±2, seen was 4
 
 
 def test_predictions_need_no_model(folder, tmp_path):
@@ -222,7 +222,7 @@ def test_the_interval_covers_and_the_test_rejects_as_often_as_promised(monkeypat
         lengths, a, b = simulated(random)
         low, high = interval(a, lengths)
         covered += low <= 0.9 <= high
-        rejected += chance(a - b) < 0.05
+        rejected += p_value(a - b) < 0.05
     assert 0.93 <= covered / rounds <= 0.97
     assert 0.03 <= rejected / rounds <= 0.07
 
@@ -230,7 +230,7 @@ def test_the_interval_covers_and_the_test_rejects_as_often_as_promised(monkeypat
 def test_a_real_difference_is_found():
     random = np.random.default_rng(3)
     lengths, a, _ = simulated(random, 400)
-    assert chance(a - random.binomial(lengths, 0.85)) < 0.01
+    assert p_value(a - random.binomial(lengths, 0.85)) < 0.01
 
 
 def test_too_little_to_draw_from_has_no_interval():

@@ -10,7 +10,7 @@ from tagger.errors import TemplateError
 from tagger.features.encoder import learn_features, token_keys, word_keys
 from tagger.features.functions import FUNCTIONS, NUMBERED, WordForms, shape
 from tagger.features.tag_parts import TagParts
-from tagger.features.template import SHIPPED, Part, describe, margin, parse_templates, template_text
+from tagger.features.template import SHIPPED, Conjunct, describe, margin, parse_templates, template_text
 from tagger.normalization import MAX_WORD_LENGTH
 from tagger.words.windows import Windows
 
@@ -23,7 +23,7 @@ def test_ranges_and_conjunctions_expand():
 def test_templates_of_one_offset_come_first_by_offset():
     found = parse_templates("lower[-1] & lower[0]\nlower[1]\nword[0]\nlower[-1]\nword[0] & shape[0]\nword[0]")
     assert [template.offset for template in found] == [-1, 0, 0, 1, None]
-    assert found[0].parts == (Part("lower", None, -1),)
+    assert found[0].conjuncts == (Conjunct("lower", None, -1),)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def templates_of(row, features, words, i):
     """Each feature as (template, (value or outside mark of each part)), where a mark differs from any word."""
     for template in features.templates:
         values = []
-        for part in template.parts:
+        for part in template.conjuncts:
             place = i + part.offset
             outside = "before" if place < 0 else "after" if place >= len(words) else None
             filled = (
@@ -156,7 +156,7 @@ def test_unseen_values_give_no_feature():
 
 def test_too_many_parts_are_refused(monkeypatch):
     """Each part of a conjunction is a digit of one number, which has 63 bits."""
-    monkeypatch.setattr("tagger.features.template.MOST_PARTS", 40)
+    monkeypatch.setattr("tagger.features.template.MAX_CONJUNCTS", 40)
     with pytest.raises(TemplateError, match="too many parts"):
         learned(["a/0 b/1"], " & ".join(f"word[{i}]" for i in range(40)))
 

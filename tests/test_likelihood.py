@@ -13,6 +13,7 @@ from tagger.crf import objective as likelihood_module
 from tagger.crf import score_tables as tables_module
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+from tagger.experiments.fold_likelihood import FoldLikelihood
 from tagger.features.encoder import learn_features
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import describe, margin, parse_templates
@@ -54,7 +55,7 @@ def encoded():
 
 def build(l2=0.3, threads=1, dtype=np.float64, folds=None):
     corpus, layout = encoded()
-    return PenalizedLikelihood(corpus, layout, l2, threads, dtype, folds)
+    return FoldLikelihood(corpus, layout, l2, threads, dtype, folds=folds)
 
 
 def random_weights(size, scale=1.0):
@@ -83,11 +84,11 @@ def weight_table(features, w):
     for t, template in enumerate(features.templates):
         for n, key in enumerate(features.keys[t].tolist()):
             ids = []
-            for _ in template.parts:
+            for _ in template.conjuncts:
                 key, last = divmod(key, features.radix)
                 ids.append(last)
             values = [texts[i] for i in reversed(ids)]
-            name = " & ".join(f"{p}={v}" if v else f"{p}" for p, v in zip(template.parts, values, strict=True))
+            name = " & ".join(f"{p}={v}" if v else f"{p}" for p, v in zip(template.conjuncts, values, strict=True))
             row = int(features.bases[t]) + n
             entries, _ = features.rows.entries(np.array([row]))
             table.update({(name, int(features.rows.tags[e])): w[e] for e in entries})
@@ -182,7 +183,7 @@ def test_parts_of_the_corpus_add_up_to_the_whole():
 def test_curvature_is_the_diagonal_of_the_second_derivative_for_single_tokens():
     """Without neighbours nothing but p · (1 - p) bends the loss."""
     corpus, layout = encoded()
-    alone = PenalizedLikelihood(corpus, layout, 0.3, dtype=np.float64, folds=[np.array([3])])
+    alone = PenalizedLikelihood(corpus, layout, 0.3, dtype=np.float64, groups=[np.array([3])])
     weights = random_weights(layout.size)
     found, step = alone.curvature(weights), 1e-4
     for i in range(layout.features_end):

@@ -65,9 +65,9 @@ def test_the_loss_is_the_probability_of_all_that_is_allowed():
     assert loss(weights)[0] == pytest.approx(total, rel=1e-6)  # the model's weights are float32
 
 
-@pytest.mark.parametrize("folds", [None, [np.array([0, 2, 3])], [np.array([4, 5])]])
-def test_the_gradient_equals_central_differences(folds):
-    _, _, layout, loss = build(folds=folds)
+@pytest.mark.parametrize("groups", [None, [np.array([0, 2, 3])], [np.array([4, 5])]])
+def test_the_gradient_equals_central_differences(groups):
+    _, _, layout, loss = build(groups=groups)
     weights = np.random.default_rng(1).normal(size=layout.size)
     _, gradient = loss(weights)
     step = 1e-5

@@ -10,7 +10,7 @@ from tagger.chain.pack import Pack
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.scorer import FeatureScorer
 from tagger.errors import ModelError
-from tagger.features.functions import Words, jamo, length
+from tagger.features.functions import WordForms, jamo, length
 from tagger.features.tag_parts import TagParts, separator_of
 
 CORPUS = [
@@ -58,7 +58,7 @@ def test_without_a_separator_nothing_changes():
 
 def test_the_gradient_agrees_with_differences():
     corpus, layout = CRFTagger(features="comparison").encode(CORPUS)
-    assert corpus.parts.names and (corpus.features.rows.tags >= corpus.K).any()
+    assert corpus.tag_parts.names and (corpus.features.rows.tags >= corpus.K).any()
     loss = PenalizedLikelihood(corpus, layout, 0.3, dtype=np.float64)
     weights = np.random.default_rng(0).normal(size=layout.size)
     gradient = loss(weights)[1].copy()
@@ -98,13 +98,13 @@ def test_a_stem_speaks_for_tags_never_seen_with_it(template, tmp_path):
     save_model(model, tmp_path / "m.npz")
     assert load_model(tmp_path / "m.npz").score(WORDS) == 1.0
     adapted = CRFTagger(l2=0.05).fit([Sentence(["AAA"], ["AA"]), Sentence(["qqq"], ["IC"])], init=model)
-    assert adapted.parts_.separator == "+" and adapted.score(WORDS) == 1.0  # with all columns in other places
+    assert adapted.tag_parts_.separator == "+" and adapted.score(WORDS) == 1.0  # with all columns in other places
 
 
 def test_explanations_add_up_to_the_scores():
     model = CRFTagger(max_iterations=20).fit(CORPUS)
     words = ["busaneul"]
-    emissions = FeatureScorer(model.features_, model.weights_, model.parts_)([words], Pack.of([1]))[0]
+    emissions = FeatureScorer(model.features_, model.weights_, model.tag_parts_)([words], Pack.of([1]))[0]
     terms = model.score_terms(words)
     for k in range(len(model.classes_)):
         expected = emissions[k] + model.start_[k] + model.end_[k]
@@ -134,7 +134,7 @@ def test_pairs_seen_once_are_left_out(tmp_path):
 
 
 def test_letters_of_syllables():
-    words = Words(["간", "가n", "gan", "が"])
+    words = WordForms(["간", "가n", "gan", "が"])
     assert jamo(1, words).strings() == ["\u11ab", "n", None, None]
     assert jamo(2, words).strings()[0] == "\u1161\u11ab" and jamo(4, words).strings()[0] is None
-    assert length(Words(["abc", "a" * 30])).strings() == ["3", "10"]
+    assert length(WordForms(["abc", "a" * 30])).strings() == ["3", "10"]

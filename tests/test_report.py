@@ -83,7 +83,7 @@ def test_the_grid_counts_every_error_once():
     gold, guess = ([f"T{k}" for k in random.integers(0, 30, 5000)] for _ in range(2))
     grid = breakdown.confusion_grid(evaluate([Sentence(gold, gold)], [guess]))
     counts = np.array(grid.counts)
-    assert len(grid.tags) == breakdown.GRID and counts.shape == (breakdown.GRID + 1,) * 2
+    assert len(grid.tags) == breakdown.GRID_TAGS and counts.shape == (breakdown.GRID_TAGS + 1,) * 2
     errors = sum(a != b for a, b in zip(gold, guess, strict=True))
     assert counts.sum() - np.trace(counts[:-1, :-1]) == errors
     a, b = grid.tags[0], grid.tags[3]

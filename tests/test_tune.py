@@ -107,7 +107,7 @@ def test_parts_of_tags_are_held_at_zero_like_tags(corpus):
     joined = {"NN": "N+S", "DT": "D+S", "PRP": "P+S", "VBD": "V+P", "X": "X+P"}
     sentences = [sentence.with_tags([joined.get(tag, tag) for tag in sentence.tags]) for sentence in corpus]
     rehearsal = SettingTrials(CRFTagger(**EXACT), sentences)
-    assert rehearsal.model.parts_.names
+    assert rehearsal.model.tag_parts_.names
     numbers = fold_numbers(sentences, FOLDS, 0)
     rest = [sentence for sentence, number in zip(sentences, numbers, strict=True) if number != 0]
     alone = CRFTagger(**EXACT | {"min_count": 2}).fit(rest)
@@ -228,7 +228,7 @@ def test_an_interrupted_cross_validation_tells_the_best_settings(tmp_path):
 
 HOOKED = """
 import os, signal, sys
-from tagger.crf import CRFTagger
+from tagger.crf.tagger import CRFTagger
 from tagger.cli import main
 fit = CRFTagger.fit
 def hooked(self, *args, watch, **more):

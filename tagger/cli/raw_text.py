@@ -12,7 +12,7 @@ from tagger.cli.console import skipped
 from tagger.cli.hints import InputHint, untagged
 from tagger.cli.progress import open_bar, show_bar
 from tagger.corpus import format_of, read_sentences
-from tagger.features.clustering import MIN_COUNT, Learning, learn_classes
+from tagger.features.clustering import MIN_COUNT, ClusteringProgress, learn_classes
 from tagger.features.word_classes import SIZES, WordClasses
 from tagger.files.reading import Lines, Skipped, pipe_identity
 
@@ -60,7 +60,7 @@ class Bars:
     def __exit__(self, *error: object) -> None:
         self.stack.close()
 
-    def show(self, learning: Learning) -> None:
+    def show(self, learning: ClusteringProgress) -> None:
         if not self.shown:
             return
         if self.bar is None or self.bar.desc != learning.step:

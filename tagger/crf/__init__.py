@@ -3,14 +3,15 @@
 Read in this order:
 
 - `tagger`: `CRFTagger`, the estimator;
-- `parameters`: the tagged corpus as numbers, and where each weight lives;
+- `encode`: from tagged sentences to an encoded corpus;
+- `parameters`: the encoded corpus, and the layout of the parameter vector;
 - `score_tables`: from weights to emission scores and back to gradients;
 - `objective`: the penalised log-likelihood and its gradient;
-- `lbfgs`: the optimiser (knows no linguistics);
+- `lbfgs`: the optimiser, for any function;
 - `trainer`: warm-up on parts of the corpus, then all of it;
-- `warm_start`: go on from an existing model on a new corpus;
+- `warm_start`: continue from an existing model on a new corpus;
 - `scorer`: emission scores of new text;
-- `summary`: what `tagger inspect` prints.
+- `summary`: the sections of `tagger inspect`.
 
 The idea: scores are computed once per distinct word and gathered; the gradient flows back the same way.
 """

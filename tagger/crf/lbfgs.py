@@ -1,12 +1,12 @@
-"""Minimise a function given its value and gradient, plus l1 · ‖x‖₁; knows no linguistics.
+"""L-BFGS and OWL-QN: minimise f(x) + l1 · ‖x‖₁, given f and its gradient.
 
-L-BFGS (Nocedal 1980): the curvature seen in the last steps turns the gradient into a direction. With an L1 penalty it
-becomes OWL-QN (Andrew & Gao 2007): the gradient is that of the side of zero on which a variable stands or wants to go,
-and a step may not cross zero, so that variables come to rest exactly there.
+L-BFGS (Nocedal 1980) turns the gradient into a direction with the curvature seen in the last steps. With an L1 penalty
+it becomes OWL-QN (Andrew & Gao 2007): at zero the gradient is that of the side on which the loss falls, and no step
+crosses zero, so that variables stop exactly there.
 
 The variables optimised are z with x = z · scale. A scale that makes the curvature alike in all directions (a diagonal
 preconditioner) saves half of the evaluations. SciPy's L-BFGS-B finds the same minima, but spends 23 to 30 ms on each
-step with 310,000 variables, where this takes 7.5 (40 steps on a quadratic, in turn); and it knows no L1 penalty, except
+step with 310,000 variables, where this takes 7.5 (40 steps on a quadratic, in turn); and it has no L1 penalty, except
 with twice the variables.
 """
 
@@ -15,60 +15,69 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tagger.errors import several
+PERIOD = 10  # iterations over which the decrease of the loss is measured
+MEMORY = 10  # steps kept for the curvature
+ARMIJO = 1e-4  # share of the decrease promised by the gradient that a step must bring
+MAX_HALVINGS = 30
+MAX_MOVE = 3.0  # of any variable x in one step: a step taken before the curvature is known well can be far too long
 
-PERIOD = 10  # iterations over which the fall of the loss is judged
-MEMORY = 10  # steps remembered
-SUFFICIENT = 1e-4  # share of the fall promised by the gradient that a step must bring
-MOST_HALVINGS = 30
-LONGEST = 3.0  # no variable moves farther in one step: before curvature is known well, a step can be wild
-
-Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
-IterationCallback = Callable[[int, float, np.ndarray], "str | None"]
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]  # from x to the value and the gradient
+IterationCallback = Callable[[int, float, np.ndarray], "str | None"]  # iteration, loss, x; returns a reason to stop
 
 
 @dataclass(frozen=True)
 class Result:
+    """The end of a minimisation."""
+
     x: np.ndarray
     loss: float
     iterations: int
     evaluations: int
-    reason: str  # why it ended, as the end of a sentence
+    reason: str  # why it ended, worded to follow "because"
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures of the minimisation, for the summary of a model."""
+        counts = {"parameters": len(self.x), "iterations": self.iterations, "evaluations": self.evaluations}
+        return counts | {"loss": self.loss, "stopped": self.reason}
 
 
 class LinePoint(NamedTuple):
+    """A point with its loss and gradient."""
+
     z: np.ndarray
     loss: float
     gradient: np.ndarray
 
 
 class Curvature:
-    """What the last steps s and the changes y of the gradient along them say of the second derivative."""
+    """The inverse Hessian H⁻¹, approximated from the last steps s and the changes y of the gradient along them."""
 
     def __init__(self) -> None:
         self.steps: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)  # (s, y, 1 / s·y)
 
-    def remember(self, s: np.ndarray, y: np.ndarray) -> None:
+    def add(self, s: np.ndarray, y: np.ndarray) -> None:
+        """Add a step, unless the function bends the wrong way along it."""
         s, y = s.astype(np.float32), y.astype(np.float32)  # half the memory to walk through; plenty for a direction
         sy = float(s @ y)
         if sy > 1e-10 * float(y @ y):
             self.steps.append((s, y, 1 / sy))
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
-        """-H⁻¹ · gradient, by the two loops of Nocedal (1980)."""
+        """Compute -H⁻¹ · gradient by the two loops of Nocedal (1980)."""
         q = gradient.astype(np.float32)
-        shares = []
-        for s, y, r in reversed(self.steps):
-            shares.append(r * float(s @ q))
-            q -= shares[-1] * y
-        _, y, r = self.steps[-1]
-        q *= 1 / (r * float(y @ y))
-        for (s, y, r), share in zip(self.steps, reversed(shares), strict=True):
-            q += (share - r * float(y @ q)) * s
+        alphas = []
+        for s, y, rho in reversed(self.steps):
+            alphas.append(rho * float(s @ q))
+            q -= alphas[-1] * y
+        # The start H₀⁻¹ = s·y / y·y · I, of the last step.
+        _, y, rho = self.steps[-1]
+        q *= 1 / (rho * float(y @ y))
+        for (s, y, rho), alpha in zip(self.steps, reversed(alphas), strict=True):
+            q += (alpha - rho * float(y @ q)) * s
         return -q.astype(np.float64)
 
 
@@ -84,23 +93,22 @@ def minimize(
 ) -> Result:
     """Walk from x towards a minimum.
 
-    `watch` is told the iteration, the loss and x after each step, and may answer with a reason to stop. `first_step` is
-    the length of the first step in units of the gradient, where no curvature has been seen yet; 1/‖gradient‖ unless
-    it is given.
+    `watch` gets the iteration, the loss and x after each step, and can return a reason to stop. `first_step` is the
+    length of the first step in units of the gradient, where no curvature has been seen yet; 1/‖gradient‖ by default.
     """
-    price = l1 * scale  # of |z|
+    penalty = l1 * scale  # of |z|
 
     def evaluate(z: np.ndarray) -> tuple[float, np.ndarray]:
         loss, gradient = function(z * scale)
-        return (loss + float(price @ np.abs(z)) if l1 else loss), gradient * scale
+        return (loss + float(penalty @ np.abs(z)) if l1 else loss), gradient * scale
 
     z = x / scale
     loss, gradient = evaluate(z)
     evaluations, losses = 1, [loss]
     curvature = Curvature()
-    reason = f"{several(max_iterations, 'iteration')} had been allowed"
+    reason = f"max_iterations={max_iterations} was reached"
     for iteration in range(1, max_iterations + 1):
-        slope = one_sided(gradient, z, price) if l1 else gradient
+        slope = pseudo_gradient(gradient, z, penalty) if l1 else gradient
         if not slope.any():
             reason = "the gradient is zero"
             break
@@ -108,15 +116,15 @@ def minimize(
         if l1:
             direction[direction * slope >= 0] = 0.0
         step = 1.0 if curvature.steps else first_step or 1 / float(np.linalg.norm(slope))
-        step = min(step, LONGEST / float(np.abs(direction * scale).max()))
-        side = np.where(z != 0, np.sign(z), -np.sign(slope)) if l1 else None
-        found, tries = line_search(evaluate, LinePoint(z, loss, gradient), slope, direction, step, side)
+        step = min(step, MAX_MOVE / float(np.abs(direction * scale).max()))
+        signs = np.where(z != 0, np.sign(z), -np.sign(slope)) if l1 else None
+        point, tries = line_search(evaluate, LinePoint(z, loss, gradient), slope, direction, step, signs)
         evaluations += tries
-        if found is None:
-            reason = "no lower loss could be found"
+        if point is None:
+            reason = "the line search found no lower loss"
             break
-        curvature.remember(found.z - z, found.gradient - gradient)
-        z, loss, gradient = found
+        curvature.add(point.z - z, point.gradient - gradient)
+        z, loss, gradient = point
         losses.append(loss)
         if stop := watch(iteration, loss, z * scale):
             reason = stop
@@ -128,28 +136,28 @@ def minimize(
 
 
 def line_search(
-    evaluate: Function, here: LinePoint, slope: np.ndarray, direction: np.ndarray, step: float, side: np.ndarray | None
+    evaluate: Function, at: LinePoint, slope: np.ndarray, direction: np.ndarray, step: float, signs: np.ndarray | None
 ) -> tuple[LinePoint | None, int]:
-    """How far to go in a direction, and after how many tries; no point if no step is short enough.
+    """Find a lower point along a direction, and count the tries; None if no step is short enough.
 
-    A step of s is halved until the loss f falls by a share c of what the slope promises (Armijo 1966):
+    A step s is halved until the loss f falls by a share c of what the slope promises (Armijo 1966):
 
         f(z + s · d) ≤ f(z) + c · slope · (s · d)
 
-    where variables that would leave their `side` of zero stop there.
+    where variables that would leave the side of zero given by `signs`, their orthant, stop at zero.
     """
-    for tries in range(1, MOST_HALVINGS + 1):
-        moved = here.z + step * direction
-        if side is not None:
-            moved[moved * side < 0] = 0.0
+    for tries in range(1, MAX_HALVINGS + 1):
+        moved = at.z + step * direction
+        if signs is not None:
+            moved[moved * signs < 0] = 0.0
         loss, gradient = evaluate(moved)
-        if loss <= here.loss + SUFFICIENT * float(slope @ (moved - here.z)):
+        if loss <= at.loss + ARMIJO * float(slope @ (moved - at.z)):
             return LinePoint(moved, loss, gradient), tries
         step /= 2
-    return None, MOST_HALVINGS
+    return None, MAX_HALVINGS
 
 
-def one_sided(gradient: np.ndarray, z: np.ndarray, price: np.ndarray) -> np.ndarray:
-    """The gradient of f + price · |z|, at zero on the side where it falls, if on any (Andrew & Gao 2007, eq. 4)."""
-    at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - price, 0.0)
-    return np.where(z == 0, at_zero, gradient + price * np.sign(z))
+def pseudo_gradient(gradient: np.ndarray, z: np.ndarray, penalty: np.ndarray) -> np.ndarray:
+    """Compute the gradient of f + penalty · |z|; at zero, of the side where it falls, if any (Andrew & Gao, eq. 4)."""
+    at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - penalty, 0.0)
+    return np.where(z == 0, at_zero, gradient + penalty * np.sign(z))

@@ -1,11 +1,11 @@
-"""The penalised likelihood of a tagged corpus and its gradient, for a chain whose scores come from features.
+"""The objective of a CRF: the penalised negative log-likelihood of a tagged corpus, and its gradient.
 
-    loss(w) = - Σ_sentences log p(tags | words) + l2 · ‖w‖²        p(y | x) = exp s(y) / Z
+    loss(w) = - Σ_sentences log p(tags | words) + l2 · ‖w - centre‖²        p(y | x) = exp s(y) / Z
 
 Where the tags leave a choice, p is summed over all paths allowed: log Z of those paths minus log Z of all.
 
-Only integers and floats here: the corpus has become feature ids, and `tables` turn weights into emissions. Forward and
-backward then give the marginals. Marginals minus truth, the *residual*, flow back to the weights, by tag and by part of
+There are only integers and floats here: the corpus is feature ids, and tables turn weights into emissions. Forward and
+backward then give the marginals. Marginals minus gold, the *residual*, flow back to the weights, by tag and by part of
 a tag (N, K + A); its entries shrink as the fit improves, which is why float32 is exact enough for them.
 
 The packs, and the tables, are spread over threads; every sum has a fixed order, so that any number of threads gives
@@ -43,10 +43,11 @@ class PackLoss:
 
 
 class PenalizedLikelihood:
-    """Calling it with weights gives the loss and its gradient.
+    """A function from weights to the loss and its gradient.
 
-    `folds` hold the numbers of the sentences that count; one of the folds can be left out. If they are not the whole
-    corpus, the loss is estimated for the whole: the sum over the sentences is scaled up.
+    `groups` hold the numbers of the sentences that count, by default one group with all of them; a pack has sentences
+    of one group only. Where sentences are missing, the loss of the whole corpus is estimated: the sum over the
+    sentences is scaled up.
     """
 
     def __init__(
@@ -56,35 +57,39 @@ class PenalizedLikelihood:
         l2: float,
         threads: int = 1,
         dtype: Any = np.float32,
-        folds: Sequence[np.ndarray] | None = None,
+        *,
+        groups: Sequence[np.ndarray] | None = None,
     ) -> None:
         self.K, self.layout, self.l2, self.dtype = corpus.K, layout, l2, np.dtype(dtype)
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        folds = [np.arange(len(corpus.lengths))] if folds is None else folds
-        batched = [(f, fold[group]) for f, fold in enumerate(folds) for group in batches(corpus.lengths[fold])]
-        groups = [group for _, group in batched]
-        self.fold = [f for f, _ in batched]  # of each pack
-        self.used = list(range(len(groups)))  # packs
-        self.packs = [Pack.of(corpus.lengths[group]) for group in groups]
+        groups = [np.arange(len(corpus.lengths))] if groups is None else groups
+        batched = [group[batch] for group in groups for batch in batches(corpus.lengths[group])]
+        self.packs = [Pack.of(corpus.lengths[sentences]) for sentences in batched]
+        # All arrays of tokens here have the rows of one pack after the other; `order` maps them to the corpus.
         begins = np.cumsum(corpus.lengths) - corpus.lengths
-        inside = [consecutive(begins[group], corpus.lengths[group]) for group in groups]  # tokens of the corpus
-        tokens = [own[pack.tokens] for own, pack in zip(inside, self.packs, strict=True)]
+        tokens = [consecutive(begins[sentences], corpus.lengths[sentences]) for sentences in batched]
+        tokens = [places[pack.tokens] for places, pack in zip(tokens, self.packs, strict=True)]
         ends = np.cumsum([len(rows) for rows in tokens]).tolist()
         self.rows = [slice(end - len(rows), end) for end, rows in zip(ends, tokens, strict=True)]
-        order = np.concatenate(tokens)  # of the packs' rows, in the corpus
+        order = np.concatenate(tokens)
         self.scale = len(corpus.tags) / len(order)
         self.tags = corpus.tags[order]
         self.open = open_rows(corpus.choices, order, self.rows)
-        self.parts = corpus.parts
-        self.residual = np.empty((len(order), self.parts.columns), self.dtype)
+        self.tag_parts = corpus.tag_parts
+        self.residual = np.empty((len(order), self.tag_parts.columns), self.dtype)
         windows = Windows(corpus.windows.words, corpus.windows.places[order], corpus.windows.around)
-        builder = TableBuilder(corpus.features, corpus.values, windows, self.parts.columns, self.dtype, self.rows)
+        builder = TableBuilder(corpus.features, corpus.values, windows, self.tag_parts.columns, self.dtype, self.rows)
         self.tables, self.narrow = builder.build()
+
+    @property
+    def used(self) -> Sequence[int]:
+        """The packs that count: all of them, unless a subclass leaves some out."""
+        return range(len(self.packs))
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         w, *chain_scores = self.layout.split(weights)
         w = w.astype(self.dtype)
-        tables = self.map(lambda table: table.scores(w, self.parts.columns), self.tables)
+        tables = self.map(lambda table: table.scores(w, self.tag_parts.columns), self.tables)
 
         def one_pack(i: int) -> PackLoss:
             return self.pack_loss(i, self.emissions(i, w, tables), *chain_scores)
@@ -104,86 +109,62 @@ class PenalizedLikelihood:
         return float(loss), gradient
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:
-        """About the diagonal of the second derivative: Σ p · (1 - p) over the places where each weight counts.
+        """Estimate the diagonal of the second derivative: Σ p · (1 - p) over the tokens where each weight counts.
 
-        That is exact if tokens were independent. Of the chain's own weights a tenth of their count is taken.
+        That is exact if tokens were independent. For the chain's own weights it is a tenth of their count.
         """
         self(weights)
-        sure = np.abs(self.residual)  # p, or 1 - p where the tag is the true one
-        sure *= 1 - sure
-        found = 0.1 * self.layout.counts
-        found[: self.layout.features_end] = 0.0
-        sure *= self.scale
-        self.map(lambda table: table.add_gradient(sure, found), self.tables)
+        variance = np.abs(self.residual)  # p, or 1 - p where the tag is the gold one
+        variance *= 1 - variance
+        variance *= self.scale
+        diagonal = 0.1 * self.layout.counts
+        diagonal[: self.layout.features_end] = 0.0
+        self.map(lambda table: table.add_gradient(variance, diagonal), self.tables)
         for narrow, rows in zip(self.narrow, self.rows, strict=True):
-            found[narrow.params] += narrow.gradient(sure[rows])
-        return found + 2 * self.l2
-
-    def leave_out(self, fold: int | None) -> None:
-        """From now on the sentences of this fold do not count, all others do."""
-        self.used = [i for i, own in enumerate(self.fold) if own != fold]
-        self.residual[:] = 0.0
-
-    def observed(self) -> np.ndarray:
-        """(P,) how often each weight of a feature or a tag bigram is one of the true path's, in the sentences that
-        count. All their tags are given."""
-        self.residual[:] = 0.0
-        found = np.zeros(self.layout.size)
-        steps = np.zeros(self.K * self.K)
-        for i in self.used:
-            every, tags = self.residual[self.rows[i]], self.tags[self.rows[i]]
-            every[np.arange(len(tags)), tags] = 1
-            self.parts.gather(every)
-            found[self.narrow[i].params] += self.narrow[i].gradient(every)
-            steps += self.true_steps(i)
-        self.map(lambda table: table.add_gradient(self.residual, found), self.tables)
-        first = self.layout.features_end
-        found[first : first + len(self.layout.seen)] = steps[self.layout.seen]
-        return found
+            diagonal[narrow.params] += narrow.gradient(variance[rows])
+        return diagonal + 2 * self.l2
 
     def emissions(self, i: int, w: np.ndarray, tables: list[np.ndarray]) -> np.ndarray:
-        """(n, K) the scores of the tags at the tokens of pack i."""
-        E = self.narrow[i].scores(w, self.parts.columns)
-        one = np.empty_like(E)
+        """Compute the emissions (n, K) of pack i: its narrow features, plus a row of each table."""
+        E = self.narrow[i].scores(w, self.tag_parts.columns)
+        added = np.empty_like(E)
         for table, scores in zip(self.tables, tables, strict=True):
-            np.take(scores, table.index[self.rows[i]], axis=0, out=one, mode="clip")
-            E += one
-        return self.parts.spread(E)
+            np.take(scores, table.index[self.rows[i]], axis=0, out=added, mode="clip")
+            E += added
+        return self.tag_parts.spread(E)
 
     def pack_loss(self, i: int, E: np.ndarray, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> PackLoss:
-        """Of pack i with the emissions E (n, K). Leaves its part of the residual behind."""
+        """Compute the loss of pack i with the emissions E (n, K), and fill in its rows of the residual."""
         pack = self.packs[i]
         chain = Chain(pack, start, transitions, end, E)
         free = forward_backward(sum_kernel(chain))
-        every = self.residual[self.rows[i]]
-        residual = every[:, : self.K]
+        columns = self.residual[self.rows[i]]  # (n, K + A)
+        residual = columns[:, : self.K]
         residual[:] = free.states
-        if self.open[i] is None:
-            log_z, steps = self.subtract_tags(i, chain, residual)
-        else:
-            log_z, steps = self.subtract_choices(i, chain, residual)
-        self.parts.gather(every)
+        subtract = self.subtract_tags if self.open[i] is None else self.subtract_choices
+        log_z, steps = subtract(i, chain, residual)
+        self.tag_parts.gather(columns)
         return PackLoss(
             loss=float((free.log_z - log_z).sum()),
             transitions=free.transitions - steps,
             starts=residual[: pack.first].sum(axis=0, dtype=np.float64),
             ends=residual[pack.last].sum(axis=0, dtype=np.float64),
-            narrow=self.narrow[i].gradient(every),
+            narrow=self.narrow[i].gradient(columns),
         )
 
     def subtract_tags(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Take the true tags off the marginals; the scores of the true paths, and their steps (K, K)."""
+        """Subtract the gold tags from the marginals; return the scores of the gold paths and their steps (K, K)."""
         tags = self.tags[self.rows[i]]
         residual[np.arange(len(tags)), tags] -= 1
-        return path_scores(chain, tags), self.true_steps(i).reshape(self.K, self.K)
+        return path_scores(chain, tags), self.gold_steps(i).reshape(self.K, self.K)
 
-    def true_steps(self, i: int) -> np.ndarray:
-        """(K · K,) how often each tag bigram occurs in pack i, all of whose tags are given."""
+    def gold_steps(self, i: int) -> np.ndarray:
+        """Count the tag bigrams (K · K,) of pack i, all of whose tags are given."""
         pack, tags = self.packs[i], self.tags[self.rows[i]]
         return np.bincount(tags[pack.before] * self.K + tags[pack.first :], minlength=self.K * self.K)
 
     def subtract_choices(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same where choices are left: the chain of the allowed tags takes the place of the one true path."""
+        """Subtract the marginals of the chain of allowed tags; return its log Z and expected steps (K, K)."""
         tags = self.tags[self.rows[i]]
         allowed = np.zeros(residual.shape, bool)
         allowed[np.arange(len(tags)), tags] = True  # where the tag is OPEN, overwritten at once
@@ -196,17 +177,18 @@ class PenalizedLikelihood:
         return bound.log_z, bound.transitions
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """Apply a function to all items, on the threads there are."""
         return list(self.pool.map(function, items) if self.pool else map(function, items))
 
 
 def open_rows(choices: Choices, order: np.ndarray, packs: list[slice]) -> list[tuple[np.ndarray, np.ndarray] | None]:
-    """For each pack the rows whose tag is open and what they may be (rows, K); None where there are none."""
-    place = np.full(len(order) and int(order.max()) + 1, -1)
+    """For each pack, list the rows whose tag is open and the tags allowed there (rows, K); None if there are none."""
+    place = np.full(len(order) and int(order.max()) + 1, -1)  # of each token among the choices, -1 for none
     inside = choices.tokens < len(place)
     place[choices.tokens[inside]] = np.flatnonzero(inside)
-    found = []
+    open_by_pack = []
     for rows in packs:
-        choice = place[order[rows]]  # of each row, -1 for none
-        own = np.flatnonzero(choice >= 0)
-        found.append((own, choices.allowed[choice[own]]) if len(own) else None)
-    return found
+        choice = place[order[rows]]
+        open_here = np.flatnonzero(choice >= 0)
+        open_by_pack.append((open_here, choices.allowed[choice[open_here]]) if len(open_here) else None)
+    return open_by_pack

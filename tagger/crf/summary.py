@@ -1,4 +1,4 @@
-"""What a CRF has learned, told to a person: how large its parts are, the strongest features of a tag, transitions."""
+"""Summary of a CRF for `tagger inspect`: sizes of its templates, strongest features of each tag, transitions."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ import numpy as np
 from tagger.features.encoder import Features
 from tagger.models.summary import FormattedNumber, Section, steps
 
-SHOWN = 5  # features of a tag
+FEATURES_SHOWN = 5  # of a tag
 
 
 def crf_summary(
     classes: list[str],
-    parts: list[str],
+    tag_parts: list[str],
     features: Features,
     weights: np.ndarray,
     transitions: np.ndarray,
     start: np.ndarray,
 ) -> list[Section]:
-    """`parts` are those of the tags, numbered behind them."""
+    """Return the sections of the summary; the weights of `tag_parts` are numbered behind those of the tags."""
     return [
         templates(features),
-        strongest([*classes, *parts], features, weights),
-        steps("transitions that are liked most", classes, transitions, start, best=True),
-        steps("transitions that are liked least", classes, transitions, start, best=False),
+        strongest([*classes, *tag_parts], features, weights),
+        steps("strongest transitions", classes, transitions, start, best=True),
+        steps("weakest transitions", classes, transitions, start, best=False),
     ]
 
 
 def templates(features: Features) -> Section:
-    """How many features and weights each template has."""
+    """Count the features and weights of each template."""
     per_feature = features.rows.widths
     rows = []
     for t, template in enumerate(features.templates):
@@ -38,14 +38,12 @@ def templates(features: Features) -> Section:
     return Section("templates", [*rows, total], ["template", "features", "weights"])
 
 
-def strongest(classes: list[str], features: Features, weights: np.ndarray) -> Section:
-    """For each tag, and each part of tags, the features that speak for it most."""
+def strongest(columns: list[str], features: Features, weights: np.ndarray) -> Section:
+    """List the features with the highest weights for each tag and tag part."""
     owners, tags = features.rows.owners, features.rows.tags
     rows = []
-    for k, tag in enumerate(classes):
-        own = np.flatnonzero(tags == k)
-        best = own[np.argsort(-weights[own], kind="stable")[:SHOWN]]
-        rows.append(
-            [tag, [(features.text(int(owners[i])), FormattedNumber(weights[i], "+.2f")) for i in best.tolist()]]
-        )
+    for k, name in enumerate(columns):
+        params = np.flatnonzero(tags == k)
+        best = params[np.argsort(-weights[params], kind="stable")[:FEATURES_SHOWN]].tolist()
+        rows.append([name, [(features.text(int(owners[i])), FormattedNumber(weights[i], "+.2f")) for i in best]])
     return Section("strongest features", rows)

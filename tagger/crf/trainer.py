@@ -1,35 +1,36 @@
-"""How a CRF is trained: warm up on parts of the corpus, then go on with all of it.
+"""The training of a CRF: warm up on parts of the corpus, then go on with all of it.
 
-The optimiser knows none of this and the likelihood neither. After every iteration the course of the training is told
-how far things have come, and says when it is time to stop.
+The optimiser and the objective have no part in this. After every iteration the monitor (`models.monitor`) gets the loss
+and the weights, and returns a reason when it is time to stop.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from tagger.errors import several
-from tagger.models.checkpoint import State
+from tagger.chain.pack import PACK_TOKENS
+from tagger.crf.lbfgs import minimize
+from tagger.crf.objective import PenalizedLikelihood
+from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+from tagger.errors import TrainingError, several
+from tagger.files import resources
 from tagger.models.monitor import TrainingMonitor
 
-if TYPE_CHECKING:
-    from tagger.crf.lbfgs import Result
-    from tagger.crf.objective import PenalizedLikelihood
-    from tagger.crf.parameters import EncodedCorpus, ParameterLayout
-
-DEV_EVERY = 5  # iterations between two looks at the dev set
-WARM_UP = ((20, 20), (5, 15))  # iterations on every twentieth sentence, then on every fifth
-WARM_UP_TOKENS = 5000  # parts smaller than this teach nothing
-LEAST_CURVATURE = 0.01  # without a penalty, that of a weight may be zero
+DEV_EVERY = 5  # iterations between two scorings of the dev set
+WARM_UP = ((20, 20), (5, 15))  # (n, iterations): first on every twentieth sentence, then on every fifth
+WARM_UP_TOKENS = 5000  # smaller parts of the corpus are no help
+MIN_CURVATURE = 0.01  # without a penalty, that of a weight may be zero
+MAX_PENALTY = 1e15  # leaves no weight; more does the same, but overflows
 FIRST_STEP = 0.1  # along the gradient, where the scale is the square root of the curvature
+ADVICE = "use a part of the corpus, fewer tags, min_count=2 or features='comparison'"
 
 
 @dataclass
 class Trainer:
-    """Settings as those of `CRFTagger`."""
+    """A training on an encoded corpus, with settings of `CRFTagger`."""
 
     corpus: EncodedCorpus
     layout: ParameterLayout
@@ -38,70 +39,83 @@ class Trainer:
     max_iterations: int
     tolerance: float
     threads: int
-    course: TrainingMonitor
 
-    def train(self) -> tuple[Result, State]:
-        """The weights where the optimiser ended, and the state with the best ones on the dev set."""
-        from tagger.crf.lbfgs import minimize
-        from tagger.crf.objective import PenalizedLikelihood
+    def __post_init__(self) -> None:
+        self.l2, self.l1 = min(self.l2, MAX_PENALTY), min(self.l1, MAX_PENALTY)
 
+    def check_memory(self) -> None:
+        """Refuse a training that needs more memory than there is. docs/lab-notes/training.md has measurements."""
+        corpus = self.corpus
+        N, V, K, columns = len(corpus.tags), len(corpus.windows.words), corpus.K, corpus.tag_parts.columns
+        need = 1.2 * (  # a fifth more for what comes and goes
+            N * (8 * columns + 700)  # residuals twice; tokens and their cells
+            + 8 * columns * V * len(corpus.features.offsets)  # tables of words, and their gradients
+            + 8 * columns * PACK_TOKENS * self.threads
+            + 8 * K * K * (N // PACK_TOKENS + 8)  # expected steps of each pack
+            + 150 * self.layout.size  # the optimiser's memory
+            + 1e8
+        )
+        sizes = ", ".join(several(count, noun) for noun, count in (("token", N), ("tag", K), ("word", V)))
+        resources.check(need, f"training on {sizes}", ADVICE)
+
+    def train(self, monitor: TrainingMonitor) -> tuple[np.ndarray, dict[str, Any]]:
+        """Train to the end; return the last weights and the figures of the training."""
         likelihood = PenalizedLikelihood(self.corpus, self.layout, self.l2, self.threads)
-        self.state = self.course.start(self.layout.centre.copy())
-        anew = not self.state.iteration and not self.state.weights.any()
-        evaluations = self.warm_up() if anew else 0
-        before = self.state.iteration
-        scale, first_step = approach(likelihood, self.state.weights)
-        found = minimize(
+        state = monitor.start(self.layout.centre.copy())
+        anew = not state.iteration and not state.weights.any()
+        evaluations = self.warm_up(monitor) if anew else 0
+        before = state.iteration
+        scale, first_step = preconditioner(likelihood, state.weights)
+        result = minimize(
             likelihood,
-            self.state.weights,
+            state.weights,
             scale,
             max(0, self.max_iterations - before),
             self.tolerance,
             self.l1,
-            watch=lambda i, loss, x: self.course.after(before + i, loss, x),
+            watch=lambda i, loss, x: monitor.after(before + i, loss, x),
             first_step=first_step,
         )
-        iterations, evaluations = before + found.iterations, evaluations + found.evaluations
-        self.state.weights, self.state.iteration = found.x, iterations
-        self.course.score_dev()
-        full = iterations >= self.max_iterations
-        reason = f"{several(self.max_iterations, 'iteration')} had been allowed" if full else found.reason
-        return replace(found, iterations=iterations, evaluations=evaluations, reason=reason), self.state
+        state.weights, state.iteration = result.x, before + result.iterations
+        monitor.score_dev()
+        if not np.isfinite(result.loss):
+            raise TrainingError(f"the loss became {result.loss}: no model. Try another l2, it was {self.l2:g}")
+        result = replace(result, iterations=state.iteration, evaluations=evaluations + result.evaluations)
+        if result.iterations >= self.max_iterations:
+            result = replace(result, reason=f"max_iterations={self.max_iterations} was reached")
+        return result.x, result.figures()
 
-    def warm_up(self) -> int:
-        """Go a long way for little: iterations on a twentieth of the corpus cost a twentieth. Returns evaluations."""
-        from tagger.crf.lbfgs import minimize
-        from tagger.crf.objective import PenalizedLikelihood
-
+    def warm_up(self, monitor: TrainingMonitor) -> int:
+        """Iterate on samples of the corpus, where an iteration costs a fraction; return the number of evaluations."""
         evaluations = 0
         for every, iterations in WARM_UP:
-            chosen = np.arange(every // 2, len(self.corpus.lengths), every)
-            before = self.state.iteration
-            if self.corpus.lengths[chosen].sum() < WARM_UP_TOKENS or before >= self.max_iterations:
+            sample = np.arange(every // 2, len(self.corpus.lengths), every)
+            before = monitor.state.iteration
+            if self.corpus.lengths[sample].sum() < WARM_UP_TOKENS or before >= self.max_iterations:
                 continue
-            part = PenalizedLikelihood(self.corpus, self.layout, self.l2, self.threads, folds=[chosen])
-            found = minimize(
-                part,
-                self.state.weights,
-                first_scale(part),
+            likelihood = PenalizedLikelihood(self.corpus, self.layout, self.l2, self.threads, groups=[sample])
+            result = minimize(
+                likelihood,
+                monitor.state.weights,
+                first_scale(likelihood),
                 min(iterations, self.max_iterations - before),
                 l1=self.l1,
-                watch=lambda i, loss, x, before=before: self.course.after(before + i, None, x),  # type: ignore[misc]
+                watch=lambda i, loss, x, before=before: monitor.after(before + i, None, x),  # type: ignore[misc]
             )
-            evaluations += found.evaluations
+            evaluations += result.evaluations
         return evaluations
 
 
 def first_scale(likelihood: PenalizedLikelihood) -> np.ndarray:
-    """A weight's curvature grows with its count, slower than in proportion; the exponent was found by trial."""
+    """Scale the weights by count^-1/4: curvature grows with the count, but slower; the exponent is found by trial."""
     return np.asarray((likelihood.layout.counts + max(2 * likelihood.l2, 1.0)) ** -0.25)
 
 
-def approach(likelihood: PenalizedLikelihood, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
-    """The scale of the variables for a way that begins at these weights, and the length of the first step on it.
+def preconditioner(likelihood: PenalizedLikelihood, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
+    """Choose the scale of the variables for a minimisation that begins at these weights, and its first step.
 
-    Near the goal the curvature is known better.
+    Away from zero weights the scale comes from the curvature there.
     """
     if not weights.any():
         return first_scale(likelihood), None
-    return np.maximum(likelihood.curvature(weights), LEAST_CURVATURE) ** -0.45, FIRST_STEP
+    return np.maximum(likelihood.curvature(weights), MIN_CURVATURE) ** -0.45, FIRST_STEP

@@ -1,52 +1,93 @@
-"""Going on from a model: its features and those of a new corpus become one set, its weights the place to start from.
+"""Warm start: training continues from an existing model on a new corpus.
 
-Everything the old model knows stays: words, features and tags that the new corpus lacks keep their weights, because the
-penalty of the new training is the distance from the old weights (Chelba & Acero 2006). What the new corpus shows
-differently moves away from them, as far as it has evidence.
+The features of the model and of the corpus become one set, and the weights of the model the place to begin at. The
+penalty of the new training is the distance from the old weights (Chelba & Acero 2006), so words, features and tags that
+the new corpus lacks keep theirs, and others move away as far as the corpus has evidence.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagger.arrays.ragged import RaggedRows
 from tagger.arrays.string_table import StringTable
+from tagger.crf.parameters import ParameterLayout
 from tagger.features.encoder import Features, join, split
+from tagger.words.lexicon import Lexicon
 from tagger.words.windows import MARKS
 
+if TYPE_CHECKING:
+    from tagger.crf.encode import Encoding
+    from tagger.crf.tagger import CRFTagger
 
-class Union:
-    """Two sets of features over the same templates, word classes and W tags and parts of tags, as one."""
+
+def continue_from(init: CRFTagger, encoding: Encoding, counts: np.ndarray) -> Encoding:
+    """Join the features and words of a model to an encoding over the tags of both; its weights are the layout's centre.
+
+    `counts` are those of the parameters in the new corpus.
+    """
+    corpus, K = encoding.corpus, encoding.corpus.K
+    place = np.searchsorted(encoding.tag_set, init.classes_)  # of the model's tags in the joined tag set
+    rows, order = renumber(init.features_.rows, np.append(place, corpus.tag_parts.places(init.tag_parts_)))
+    known = init.features_
+    old = Features(known.templates, known.strings, known.keys, rows, known.classes)
+    union = FeatureUnion(old, corpus.features, corpus.tag_parts.columns)
+    all_counts, w = np.zeros((2, len(union.features.rows.tags)))
+    all_counts[union.places[corpus.features]] = counts
+    w[union.places[old]] = init.weights_[order]
+
+    start, end, transitions = np.zeros(K), np.zeros(K), np.zeros((K, K))
+    start[place], end[place], transitions[np.ix_(place, place)] = init.start_, init.end_, init.transitions_
+    values = {name: union.ids[corpus.features][ids] for name, ids in corpus.values.items()}
+    corpus = replace(corpus, features=union.features, values=values)
+    layout = ParameterLayout(corpus, all_counts, also_seen=np.flatnonzero(transitions))
+    layout.centre = layout.join(w, start, transitions, end)
+
+    rows, order = renumber(init.lexicon_.rows, place)
+    lexicon = Lexicon(init.lexicon_.words, rows, init.lexicon_.counts[order], init.lexicon_.form)
+    seen = np.union1d(encoding.seen, init.seen_)
+    return replace(encoding, corpus=corpus, layout=layout, lexicon=lexicon.joined(encoding.lexicon, K), seen=seen)
+
+
+class FeatureUnion:
+    """The union of two sets of features over the same templates, word classes and W columns (tags and tag parts)."""
 
     def __init__(self, old: Features, new: Features, W: int) -> None:
+        both = (old, new)
         strings, _ = StringTable.build(list(dict.fromkeys([*old.strings.strings(), *new.strings.strings()])))
         self.radix = len(strings) + MARKS
-        self.ids = {side: self.string_ids(side, strings) for side in (old, new)}
-        keys, numbers = [], {old: [], new: []}  # type: ignore[var-annotated]
+        self.ids = {side: self.string_ids(side, strings) for side in both}
+        keys: list[np.ndarray] = []
+        numbers: dict[Features, list[np.ndarray]] = {old: [], new: []}  # of each side's features in the union
         first = 0
-        for t, template in enumerate(old.templates):
-            own = {side: join(self.parts(side, t, len(template.parts)), self.radix) for side in (old, new)}
-            keys.append(np.union1d(own[old], own[new]))
-            for side in (old, new):
-                numbers[side].append(first + np.searchsorted(keys[-1], own[side]))
+        for t in range(len(old.templates)):
+            side_keys = {side: self.translated_keys(side, t) for side in both}
+            keys.append(np.union1d(side_keys[old], side_keys[new]))
+            for side in both:
+                numbers[side].append(first + np.searchsorted(keys[-1], side_keys[side]))
             first += len(keys[-1])
-        cells = {side: np.concatenate(numbers[side])[side.rows.owners] * W + side.rows.tags for side in (old, new)}
-        every = np.union1d(cells[old], cells[new])
-        self.features = Features(old.templates, strings, keys, RaggedRows.of(every, first, W), old.classes)
-        self.places = {side: np.searchsorted(every, cells[side]) for side in (old, new)}  # of each side's parameters
+        # A parameter is a cell, feature · W + column; the union of the cells is the union of the parameters.
+        cells = {side: np.concatenate(numbers[side])[side.rows.owners] * W + side.rows.tags for side in both}
+        all_cells = np.union1d(cells[old], cells[new])
+        self.features = Features(old.templates, strings, keys, RaggedRows.of(all_cells, first, W), old.classes)
+        self.places = {side: np.searchsorted(all_cells, cells[side]) for side in both}  # of each side's parameters
 
-    def parts(self, side: Features, t: int, count: int) -> list[np.ndarray]:
-        """The ids here of what the keys of that side's template t are made of."""
-        return [self.ids[side][ids] for ids in split(side.keys[t], side.radix, count)]
+    def translated_keys(self, side: Features, t: int) -> np.ndarray:
+        """Translate the keys of a side's template t to the string ids of the union."""
+        ids = split(side.keys[t], side.radix, len(side.templates[t].conjuncts))
+        return join([self.ids[side][row] for row in ids], self.radix)
 
     def string_ids(self, side: Features, strings: StringTable) -> np.ndarray:
-        """The id here of each string of that side, then of the two marks, then -1 for none."""
+        """List the id in the union of each string of a side, then of the two marks, then -1 for none."""
         marks = self.radix - MARKS + np.arange(MARKS)
         return np.concatenate([strings.find(side.strings.strings()), marks, [-1]])
 
 
-def renumbered(rows: RaggedRows, tags: np.ndarray) -> tuple[RaggedRows, np.ndarray]:
-    """The rows with tags[k] in place of k, by rising tag again, and the order in which the entries stand now."""
+def renumber(rows: RaggedRows, tags: np.ndarray) -> tuple[RaggedRows, np.ndarray]:
+    """Put tags[k] in place of k, sort each row by tag again, and return the rows with the new order of the entries."""
     renamed = tags[rows.tags]
     order = np.lexsort((renamed, rows.owners))
     return RaggedRows(rows.widths, renamed[order].astype(np.int32)), order

@@ -1,12 +1,11 @@
-"""The numbers behind the pictures of an evaluation: tokens sorted into groups, and how many of each group are right.
+"""Accuracy by group of tokens: by word frequency, sentence length and confidence; calibration; the confusion grid.
 
-Four questions, one answer. Are long sentences harder, rare words, doubtful decisions? And when the model says 90 %, is
-it right 9 times in 10 (calibration)? Each takes a number that every token has, cuts its range at some edges and counts.
-The interval beside a share is Wilson's (1927): it stays between 0 and 1 and means something for a handful of tokens;
-it takes tokens for independent, so it is a little narrow.
+Each breakdown takes a number that every token has, cuts its range into groups and counts the correct tokens of each.
+The interval of a group's accuracy is Wilson's (1927): it stays between 0 and 1 and holds for a handful of tokens; it
+assumes independent tokens, so it is a little narrow.
 
-How sure a token is: the probability of the tag that was guessed. Where tags have been renamed, by `--map`, that is the
-probability of all tags of the same new name together.
+The confidence of a token is the probability of its predicted tag. Where tags are mapped to a coarser tag set, it is the
+sum over all tags with the same new name. A model is calibrated if it is correct in 9 of 10 cases of confidence 0.9.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from tagger.evaluation.significance import Interval
 from tagger.sentence import Sentence
 from tagger.words.lexicon import Lexicon
 
-FREQUENCIES = (0, 1, 2, 5, 10, 100)  # a group begins at each of these
+FREQUENCIES = (0, 1, 2, 5, 10, 100)  # a group begins at each of these, as below
 LENGTHS = (1, 6, 11, 21, 31, 41)
 PERCENTS = (0, 50, 70, 80, 90, 95, 99)
-BINS = 10  # of the calibration, equally wide
-GRID = 14  # tags in the heat map
+CALIBRATION_BINS = 10  # of equal width
+GRID_TAGS = 14  # in the confusion grid
 
 
 @dataclass(frozen=True)
 class Group:
-    """Tokens that have something in common."""
+    """A group of tokens: how many, and how many of them have the correct tag."""
 
     label: str
     tokens: int
@@ -49,25 +48,25 @@ class Group:
 
 @dataclass(frozen=True)
 class ConfidenceGroup(Group):
-    """Tokens of which the model is about equally sure."""
+    """A group of tokens of similar confidence."""
 
-    confidence: float  # the mean of them, 0 if there are none
+    confidence: float  # mean, 0 if there are no tokens
 
 
 @dataclass(frozen=True)
 class ConfusionGrid:
-    """How often each tag of gold (row) was given each tag (column).
+    """A confusion matrix of the tags with most errors: counts by gold tag (row) and predicted tag (column).
 
-    The last row and column may be all other tags together; where they cross stand only their errors among themselves.
+    The last row and column can hold all other tags together; the cell where they cross counts only errors.
     """
 
     tags: list[str]
-    others: bool  # whether there is a last row and column for them
+    others: bool  # there is a last row and column for all other tags
     counts: list[list[int]]
 
 
 def wilson(right: int, tokens: int) -> Interval:
-    """Where a share lies with 95 % probability: (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)."""
+    """Compute the 95 % interval of a share p = right / n: (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)."""
     if not tokens:
         return 0.0, 1.0
     z = 1.96
@@ -77,76 +76,76 @@ def wilson(right: int, tokens: int) -> Interval:
 
 
 def correct_tokens(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) -> np.ndarray:
-    """(N,) of all tokens one after the other, as all arrays here."""
-    found = [a == b for sentence, tags in pairs(gold, guesses) for _, a, b in triples(sentence, tags)]
-    return np.array(found, bool)
+    """Return whether each token (N,) has its gold tag, sentence after sentence."""
+    return np.array([a == b for sentence, tags in pairs(gold, guesses) for _, a, b in triples(sentence, tags)], bool)
 
 
 def by_frequency(gold: Sequence[Sentence], right: np.ndarray, lexicon: Lexicon) -> list[Group]:
-    """By how often the word was seen in training."""
+    """Group tokens by the frequency of the word in training."""
     values = lexicon.frequency([word for sentence in gold for word in sentence.words])
     return groups(values, right, FREQUENCIES)
 
 
 def by_length(gold: Sequence[Sentence], right: np.ndarray) -> list[Group]:
-    """By the number of tokens in the sentence."""
+    """Group tokens by the length of the sentence."""
     return groups(np.array([len(sentence) for sentence in gold for _ in sentence.words]), right, LENGTHS)
 
 
-def by_confidence(sure: np.ndarray, right: np.ndarray) -> list[Group]:
-    """By how sure the model is, in percent."""
+def by_confidence(confidence: np.ndarray, right: np.ndarray) -> list[Group]:
+    """Group tokens by confidence, in percent."""
     ends = [*PERCENTS[1:], 100]
     labels = [f"{begin}–{end}" for begin, end in zip(PERCENTS, ends, strict=True)]
-    return counted(100 * sure, right, PERCENTS, labels)
+    return count_groups(100 * confidence, right, PERCENTS, labels)
 
 
 def groups(values: np.ndarray, right: np.ndarray, begins: Sequence[int]) -> list[Group]:
-    """Of whole numbers: from each of these up to the next."""
+    """Group tokens by a whole number, from each of `begins` up to the next."""
     lasts = [begin - 1 for begin in begins[1:]]
     labels = [str(a) if a == b else f"{a}–{b}" for a, b in zip(begins, lasts, strict=False)]
-    return counted(values, right, begins, [*labels, f"{begins[-1]}+"])
+    return count_groups(values, right, begins, [*labels, f"{begins[-1]}+"])
 
 
-def counted(values: np.ndarray, right: np.ndarray, begins: Sequence[float], labels: Sequence[str]) -> list[Group]:
+def count_groups(values: np.ndarray, right: np.ndarray, begins: Sequence[float], labels: Sequence[str]) -> list[Group]:
+    """Count tokens, and those with the correct tag, in the groups of values that begin at `begins`."""
     place = np.searchsorted(begins, values, side="right") - 1  # (N,)
     tokens = np.bincount(place, minlength=len(labels)).tolist()
-    good = np.bincount(place[right], minlength=len(labels)).tolist()
-    return [Group(*row) for row in zip(labels, tokens, good, strict=True)]
+    correct = np.bincount(place[right], minlength=len(labels)).tolist()
+    return [Group(*row) for row in zip(labels, tokens, correct, strict=True)]
 
 
-def calibration(sure: np.ndarray, right: np.ndarray) -> list[ConfidenceGroup]:
-    """In bins of equal width; a probability at an edge belongs to the bin above, 1 to the last."""
-    edges = np.arange(BINS) / BINS
-    labels = [f"{100 * i // BINS}–{100 * (i + 1) // BINS} %" for i in range(BINS)]
-    place = np.searchsorted(edges, sure, side="right") - 1
-    total = np.bincount(place, weights=sure, minlength=BINS).tolist()
-    rows = zip(counted(sure, right, edges.tolist(), labels), total, strict=True)
-    return [ConfidenceGroup(row.label, row.tokens, row.right, sums / max(1, row.tokens)) for row, sums in rows]
+def calibration(confidence: np.ndarray, right: np.ndarray) -> list[ConfidenceGroup]:
+    """Group tokens by confidence in bins of equal width; one at an edge belongs to the bin above, 1 to the last."""
+    edges = np.arange(CALIBRATION_BINS) / CALIBRATION_BINS
+    labels = [f"{100 * i // CALIBRATION_BINS}–{100 * (i + 1) // CALIBRATION_BINS} %" for i in range(CALIBRATION_BINS)]
+    place = np.searchsorted(edges, confidence, side="right") - 1
+    sums = np.bincount(place, weights=confidence, minlength=CALIBRATION_BINS).tolist()
+    rows = zip(count_groups(confidence, right, edges.tolist(), labels), sums, strict=True)
+    return [ConfidenceGroup(row.label, row.tokens, row.right, total / max(1, row.tokens)) for row, total in rows]
 
 
 def calibration_error(bins: Sequence[ConfidenceGroup]) -> Rate:
-    """By how much what the model says differs from how often it is right, in the mean over tokens."""
+    """Compute the expected calibration error: the mean over tokens of |accuracy - confidence| of their bin."""
     tokens = sum(row.tokens for row in bins)
     return sum(abs(row.right - row.confidence * row.tokens) for row in bins) / tokens if tokens else None
 
 
-def confusion_grid(found: Evaluation) -> ConfusionGrid:
-    """The tags that take part in most errors, in the order of their frequency."""
+def confusion_grid(evaluation: Evaluation) -> ConfusionGrid:
+    """Build the grid of the GRID_TAGS tags with most errors, gold or predicted, in the order of their frequency."""
     errors: Counter[str] = Counter()
-    for c in found.confusions:
+    for c in evaluation.confusions:
         errors[c.gold] += c.count
         errors[c.guess] += c.count
-    often = sorted((row for row in found.tags if errors[row.tag]), key=lambda row: -errors[row.tag])
-    chosen = {row.tag for row in often[:GRID]}
-    tags = [row.tag for row in found.tags if row.tag in chosen]
+    worst = sorted((row for row in evaluation.tags if errors[row.tag]), key=lambda row: -errors[row.tag])
+    chosen = {row.tag for row in worst[:GRID_TAGS]}
+    tags = [row.tag for row in evaluation.tags if row.tag in chosen]
     place = {tag: i for i, tag in enumerate(tags)}
-    size = len(tags) + (len(found.tags) > len(tags))
+    size = len(tags) + (len(evaluation.tags) > len(tags))
     counts = [[0] * size for _ in range(size)]
     missed: Counter[str] = Counter()
-    for c in found.confusions:
+    for c in evaluation.confusions:
         missed[c.gold] += c.count
         counts[place.get(c.gold, -1)][place.get(c.guess, -1)] += c.count
-    for row in found.tags:
+    for row in evaluation.tags:
         if row.tag in place:
             i = place[row.tag]
             counts[i][i] = row.support - missed[row.tag]

@@ -1,8 +1,8 @@
-"""Which errors to show when there are too many to show them all: some of every kind, from all over the corpus.
+"""A representative sample of errors, for when there are too many to show: some of every confusion, evenly spaced.
 
-An error's kind is its confusion, gold tag and guess. If the limit allows, everything is shown; otherwise no kind gets
-more than any other, except that what the rare kinds leave over goes to the frequent ones. Within a kind the errors are
-taken at equal distances, so that the end of the corpus is heard like its beginning. There is no chance in it.
+A confusion is a pair of gold tag and predicted tag. If the limit allows, all errors are in the sample; otherwise every
+confusion gets the same share, and what rare ones do not use goes to the frequent ones. The errors of a confusion are
+taken at equal distances, so that the whole corpus is covered. The sample is not random.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tagger.sentence import Sentence
 
 @dataclass(frozen=True)
 class ErrorExample:
-    """A wrong tag, and where: sentence and token, from 0."""
+    """A wrong tag, and its sentence and token, counted from 0."""
 
     sentence: int
     token: int
@@ -25,22 +25,22 @@ class ErrorExample:
 
 
 def error_examples(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]], limit: int) -> list[ErrorExample]:
-    """At most so many of them, the most frequent confusion first, each in the order of the corpus."""
-    kinds: dict[tuple[str, str], list[ErrorExample]] = {}
+    """Sample at most `limit` errors, the most frequent confusion first, each in the order of the corpus."""
+    by_confusion: dict[tuple[str, str], list[ErrorExample]] = {}
     for number, (sentence, tags) in enumerate(pairs(gold, guesses)):
         for place, (_, a, b) in enumerate(triples(sentence, tags)):
             if a != b:
-                kinds.setdefault((a, b), []).append(ErrorExample(number, place, a, b))
-    found = [kinds[kind] for kind in sorted(kinds, key=lambda kind: (-len(kinds[kind]), kind))]
-    shares = fair_shares([len(own) for own in found], limit)
-    return [own[i * len(own) // share] for own, share in zip(found, shares, strict=True) for i in range(share)]
+                by_confusion.setdefault((a, b), []).append(ErrorExample(number, place, a, b))
+    groups = [group for _, group in sorted(by_confusion.items(), key=lambda item: (-len(item[1]), item[0]))]
+    shares = fair_shares([len(group) for group in groups], limit)
+    return [group[i * len(group) // share] for group, share in zip(groups, shares, strict=True) for i in range(share)]
 
 
 def fair_shares(counts: Sequence[int], limit: int) -> list[int]:
-    """How many of each to take; `counts` fall."""
+    """Divide `limit` fairly among groups with these counts, given in descending order."""
     shares = [0] * len(counts)
     left = limit
-    for i in range(len(counts) - 1, -1, -1):  # the rarest first: what it does not need is for the others
+    for i in range(len(counts) - 1, -1, -1):  # the smallest first: what it does not use is left for the others
         shares[i] = min(counts[i], left // (i + 1))
         left -= shares[i]
     return shares

@@ -1,4 +1,4 @@
-"""Gold and guess to numbers: the one ruler, for dev sets in training and for `eval`.
+"""Accuracy and other metrics: gold tags against predicted tags, for dev sets in training and for `eval` alike.
 
 Rates are fractions from 0 to 1, and None where there is nothing to divide by. A gold tag that the model has never seen
 counts as an error like any other.
@@ -15,20 +15,21 @@ import numpy as np
 
 from tagger.corpus.labels import tagged_sentences
 from tagger.errors import several
-from tagger.evaluation.significance import Interval, chance, interval
+from tagger.evaluation.significance import Interval, interval, p_value
 from tagger.sentence import Sentence, tag_lists
 from tagger.words.lexicon import Lexicon
 
 Rate = float | None
 
 
-def rate(part: int, whole: int | None) -> Rate:
-    return part / whole if whole else None
+def rate(count: int, total: int | None) -> Rate:
+    """Divide, with None if the total is 0 or None."""
+    return count / total if total else None
 
 
 @dataclass(frozen=True)
 class TagScore:
-    """How well one tag is found."""
+    """Precision, recall and F1 of one tag; `support` is its number of gold tokens."""
 
     tag: str
     precision: Rate
@@ -39,7 +40,7 @@ class TagScore:
 
 @dataclass(frozen=True)
 class Confusion:
-    """How often one tag was taken for another, and the first place where it was: sentence and token, from 0."""
+    """A confusion of two tags: its count, and its first example as (sentence, token), counted from 0."""
 
     gold: str
     guess: str
@@ -49,7 +50,7 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Macro:
-    """Means over all tags of gold or guess, each counting alike; what cannot be divided counts as 0."""
+    """Macro averages over all tags of gold or guess; undefined values count as 0."""
 
     precision: Rate
     recall: Rate
@@ -58,6 +59,8 @@ class Macro:
 
 @dataclass(frozen=True)
 class Evaluation:
+    """The metrics of predicted tags; those of known and unknown words are None without a lexicon."""
+
     tokens: int
     sentences: int
     accuracy: Rate
@@ -70,28 +73,28 @@ class Evaluation:
     ambiguous_tokens: int | None
     sentence_accuracy: Rate
     macro: Macro
-    kappa: Rate  # Cohen's (1960): agreement beyond chance, as a share of all there could be
+    kappa: Rate  # Cohen's (1960): agreement beyond chance, as a share of the most possible
     tags: list[TagScore]
-    unseen_tags: list[str]  # in gold, but nothing that the model could guess
+    unseen_tags: list[str]  # in gold, but not in the model's tag set
     confusions: list[Confusion]
 
 
 def accuracy(gold: Iterable[Any], guesses: Iterable[Any]) -> Rate:
-    """The share of tokens whose tag is right."""
+    """Compute the share of tokens with the correct tag."""
     right, lengths = by_sentence(*aligned(gold, guesses))
     return rate(int(right.sum()), int(lengths.sum()))
 
 
 def aligned(gold: Iterable[Any], guesses: Iterable[Any]) -> tuple[list[Sentence], list[Sequence[str]]]:
-    """List tagged sentences and guessed tags, which come in any containers."""
+    """List tagged sentences and predicted tags, which come in any containers, one list of tags per sentence."""
     sentences, tags = tagged_sentences(gold, None, ("gold", "gold tags")), tag_lists(guesses, "guesses")
     if len(sentences) != len(tags):
-        raise ValueError(f"{several(len(sentences), 'sentence')}, but the guessed tags of {len(tags):,}")
+        raise ValueError(f"guesses: expected the tags of {several(len(sentences), 'sentence')}, got {len(tags):,}")
     return sentences, tags
 
 
 def by_sentence(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
-    """(B,) how many tags of each sentence are right, and (B,) how many it has."""
+    """Count the correct tags (B,) and the tokens (B,) of each sentence."""
     right = [sum(a == b for _, a, b in triples(sentence, tags)) for sentence, tags in pairs(gold, guesses)]
     return np.array(right, np.int64), np.array([len(sentence) for sentence in gold], np.int64)
 
@@ -102,9 +105,34 @@ def evaluate(
     lexicon: Lexicon | None = None,
     classes: Sequence[str] | None = None,
 ) -> Evaluation:
-    """Compare tagged sentences with guessed tags.
+    """Compare tagged sentences with predicted tags.
 
-    `lexicon` tells known words, without it those figures are None; `classes` are the tags that could be guessed.
+    Parameters
+    ----------
+    gold : iterable of Sentence
+        Sentences with their gold tags.
+    guesses : iterable of lists of str
+        The predicted tags of each sentence, as `predict` returns them.
+    lexicon : Lexicon, optional
+        The words of the training corpus, `lexicon_` of a tagger. Without it, metrics of known and unknown words are
+        None.
+    classes : sequence of str, optional
+        The tag set of the tagger, `classes_`, for `unseen_tags`.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    ValueError
+        If sentences and tags differ in number or length, or a gold sentence has no tags.
+
+    Examples
+    --------
+    >>> from tagger import Sentence, evaluate
+    >>> evaluate([Sentence(["Time", "flies"], ["NN", "VBZ"])], [["NN", "NNS"]]).accuracy
+    0.5
     """
     gold, guesses = aligned(gold, guesses)
     cells: Counter[tuple[str, str]] = Counter()  # (gold, guess)
@@ -144,30 +172,31 @@ def evaluate(
 
 
 def mean(values: Sequence[float]) -> Rate:
+    """Compute the mean, None of no values."""
     return sum(values) / len(values) if values else None
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How much better the first of two taggers is."""
+    """The difference in accuracy between two taggers."""
 
     accuracy: Rate  # of the second
-    difference: Rate  # the first's accuracy less the second's
-    interval: Interval | None
+    difference: Rate  # accuracy of the first minus that of the second
+    interval: Interval | None  # of the difference, 95 %
     p_value: float
 
 
 def compare(gold: Iterable[Any], first: Iterable[Any], second: Iterable[Any]) -> Comparison:
-    """Two sets of guesses for the same sentences."""
+    """Compare two sets of predicted tags for the same sentences."""
     sentences, tags = aligned(gold, first)
     (a, lengths), (b, _) = by_sentence(sentences, tags), by_sentence(*aligned(sentences, second))
     tokens = int(lengths.sum())
     difference = rate(int((a - b).sum()), tokens)
-    return Comparison(rate(int(b.sum()), tokens), difference, interval(a - b, lengths), chance(a - b))
+    return Comparison(rate(int(b.sum()), tokens), difference, interval(a - b, lengths), p_value(a - b))
 
 
-def margins(cells: Counter[tuple[str, str]]) -> tuple[Counter[str], Counter[str]]:
-    """How often each tag stands in gold, and how often in guess."""
+def marginal_counts(cells: Counter[tuple[str, str]]) -> tuple[Counter[str], Counter[str]]:
+    """Count each tag in gold and in guess."""
     gold: Counter[str] = Counter()
     guess: Counter[str] = Counter()
     for (a, b), count in cells.items():
@@ -177,8 +206,8 @@ def margins(cells: Counter[tuple[str, str]]) -> tuple[Counter[str], Counter[str]
 
 
 def tag_scores(cells: Counter[tuple[str, str]]) -> list[TagScore]:
-    """Of every tag in gold or guess, most frequent first."""
-    gold, guess = margins(cells)
+    """Score every tag of gold or guess, most frequent first."""
+    gold, guess = marginal_counts(cells)
     right = Counter({tag: cells[tag, tag] for tag in gold})
     # F1 = 2 · right / (gold + guess), the harmonic mean of precision and recall
     return [
@@ -194,8 +223,8 @@ def tag_scores(cells: Counter[tuple[str, str]]) -> list[TagScore]:
 
 
 def kappa(cells: Counter[tuple[str, str]]) -> Rate:
-    """(p - q) / (1 - q): p is the share of tokens with equal tags, q what it would be if both sides threw dice."""
-    gold, guess = margins(cells)
+    """Compute Cohen's κ = (p - q) / (1 - q): p is the share of tokens with equal tags, q the same by chance."""
+    gold, guess = marginal_counts(cells)
     tokens = cells.total()
     equal = sum(count for (a, b), count in cells.items() if a == b)
     by_chance = sum(gold[tag] * guess[tag] for tag in gold)  # q · tokens²
@@ -203,23 +232,24 @@ def kappa(cells: Counter[tuple[str, str]]) -> Rate:
 
 
 def word_groups(by_word: Counter[tuple[str, bool]], lexicon: Lexicon) -> list[tuple[int, int | None]]:
-    """Tokens that are right and all tokens: of known words, of unknown ones, of those known with several tags."""
+    """Count (correct tokens, tokens) of known words, of unknown words, and of words known with several tags."""
     words = [word for word, _ in by_word]
-    right = np.array([ok for _, ok in by_word], bool)
+    right = np.array([correct for _, correct in by_word], bool)
     counts = np.array(list(by_word.values()), np.int64)
     known = lexicon.known(words)
     groups = (known, ~known, lexicon.ambiguous(words))
-    return [(int(counts[own & right].sum()), int(counts[own].sum())) for own in groups]
+    return [(int(counts[group & right].sum()), int(counts[group].sum())) for group in groups]
 
 
 def pairs(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) -> zip[tuple[Sentence, Sequence[str]]]:
+    """Pair sentences with their predicted tags."""
     return zip(gold, guesses, strict=True)
 
 
 def triples(sentence: Sentence, tags: Sequence[str]) -> zip[tuple[str, str, str]]:
-    """(word, gold tag, guessed tag)"""
+    """Iterate over (word, gold tag, predicted tag)."""
     if sentence.tags is None:
-        raise ValueError("a sentence to compare with has no tags")
+        raise ValueError("gold: expected sentences with tags, got one without")
     if len(sentence) != len(tags):
-        raise ValueError(f"{several(len(sentence), 'word')}, but {several(len(tags), 'guessed tag')}")
+        raise ValueError(f"guesses: expected a tag for each of {several(len(sentence), 'word')}, got {len(tags):,}")
     return zip(sentence.words, sentence.tags, tags, strict=True)

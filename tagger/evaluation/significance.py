@@ -1,10 +1,9 @@
-"""How sure an accuracy is, and whether a difference between two taggers means anything.
+"""Confidence intervals of an accuracy, and the significance of a difference between two taggers.
 
-Tokens of one sentence stand or fall together, so what is drawn is always whole sentences. An interval comes from the
-bootstrap (Efron 1979): how the figure varies when as many sentences are drawn again, with replacement. A difference is
-tested by approximate randomisation (Noreen 1989): if the two taggers were equally good, it would be chance which of
-them each result belongs to, so they are swapped at random, sentence by sentence, and the differences that come out are
-compared with the one that was seen.
+Tokens of one sentence are not independent, so whole sentences are drawn. An interval comes from the bootstrap (Efron
+1979): the figure is computed again and again on as many sentences drawn with replacement. A difference is tested by
+approximate randomisation (Noreen 1989): if the two taggers were equally good, their results could be exchanged. So they
+are swapped at random, sentence by sentence, and the p-value is the share of swaps with a difference as large.
 """
 
 from __future__ import annotations
@@ -15,40 +14,40 @@ import numpy as np
 
 DRAWS = 2000  # of the bootstrap
 SWAPS = 9999  # of the randomisation test
-AT_ONCE = 1 << 22  # numbers drawn together
+DRAWN_CELLS = 1 << 22  # random numbers drawn at a time
 
-Interval = tuple[float, float]
+Interval = tuple[float, float]  # lower and upper end
 
 
 def interval(values: np.ndarray, lengths: np.ndarray) -> Interval | None:
-    """Where Σ values / Σ lengths lies with 95 % probability, for sentences with these values and lengths (B,)."""
+    """Compute the 95 % bootstrap interval of Σ values / Σ lengths over sentences (B,); None with fewer than two."""
     filled = lengths > 0
     values, lengths = values[filled], lengths[filled]
     if len(lengths) < 2:
         return None
     random = np.random.default_rng(0)
-    found = []
-    for rows in parts(DRAWS, len(lengths)):
+    rates = []
+    for rows in chunk_sizes(DRAWS, len(lengths)):
         drawn = random.integers(0, len(lengths), (rows, len(lengths)))
-        found.append(values[drawn].sum(axis=1) / lengths[drawn].sum(axis=1))
-    low, high = np.quantile(np.concatenate(found), [0.025, 0.975])
+        rates.append(values[drawn].sum(axis=1) / lengths[drawn].sum(axis=1))
+    low, high = np.quantile(np.concatenate(rates), [0.025, 0.975])
     return float(low), float(high)
 
 
-def chance(differences: np.ndarray) -> float:
-    """The probability of a sum of differences (B,) this far from 0, if every sign were chance."""
-    matter = differences[differences != 0].astype(float)
-    seen = abs(matter.sum())
+def p_value(differences: np.ndarray) -> float:
+    """Estimate the probability of a sum of differences (B,) at least this far from 0 if their signs were random."""
+    nonzero = differences[differences != 0].astype(float)
+    observed = abs(nonzero.sum())
     random = np.random.default_rng(0)
     as_far = 0
-    for rows in parts(SWAPS, max(1, len(matter))):
-        signs = random.integers(0, 2, (rows, len(matter)), dtype=np.int8) * 2 - 1
-        as_far += int((np.abs(signs @ matter) >= seen - 1e-9).sum())
-    return (as_far + 1) / (SWAPS + 1)
+    for rows in chunk_sizes(SWAPS, max(1, len(nonzero))):
+        signs = random.integers(0, 2, (rows, len(nonzero)), dtype=np.int8) * 2 - 1
+        as_far += int((np.abs(signs @ nonzero) >= observed - 1e-9).sum())
+    return (as_far + 1) / (SWAPS + 1)  # the observed assignment is one of all
 
 
-def parts(rows: int, width: int) -> Iterator[int]:
-    """So many rows of that width, in parts that fit into memory."""
-    step = max(1, AT_ONCE // width)
+def chunk_sizes(rows: int, width: int) -> Iterator[int]:
+    """Cut a number of rows of this width into chunks of about DRAWN_CELLS; yield the rows of each."""
+    step = max(1, DRAWN_CELLS // width)
     for begin in range(0, rows, step):
         yield min(step, rows - begin)

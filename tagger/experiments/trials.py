@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagger.corpus.labels import check_dev, training_sentences
-from tagger.crf.tagger import CRFTagger, form_of
-from tagger.crf.trainer import approach
+from tagger.crf.encode import form_of
+from tagger.crf.tagger import CRFTagger
 from tagger.evaluation.metrics import accuracy
 from tagger.experiments.crossval import fold_numbers
 from tagger.experiments.search import Setting, Trial
@@ -45,7 +45,7 @@ class SettingTrials:
         watch: Callable[[], None] = lambda: None,
     ) -> None:
         """Encode the corpus; `watch` is called after every iteration, and an exception from it ends the trial."""
-        from tagger.crf.objective import PenalizedLikelihood
+        from tagger.experiments.fold_likelihood import FoldLikelihood
 
         self.model = CRFTagger(**model.get_params() | {"min_count": 1})
         self.model.column_ = model.column_
@@ -61,9 +61,8 @@ class SettingTrials:
             numbers = np.array(fold_numbers(self.sentences, FOLDS, seed=0))
             folds = [np.flatnonzero(numbers == fold) for fold in range(FOLDS)]
             self.test_sets = {fold: [self.sentences[i] for i in ids.tolist()] for fold, ids in enumerate(folds)}
-        self.likelihood = PenalizedLikelihood(
-            corpus, self.layout, model.l2, model.threads or available_cores(), folds=folds
-        )
+        threads = model.threads or available_cores()
+        self.likelihood = FoldLikelihood(corpus, self.layout, model.l2, threads, folds=folds)
         self.counts = {fold: self.observed(fold) for fold in self.test_sets}
         self.best: Trial | None = None
         self.results: dict[int | None, Result] = {}  # of the best trial, by fold
@@ -96,6 +95,7 @@ class SettingTrials:
         from threadpoolctl import threadpool_limits
 
         from tagger.crf.lbfgs import minimize
+        from tagger.crf.trainer import preconditioner
 
         begin = self.results[fold].x if self.results else self.layout.centre
         keep = self.kept(self.counts[fold], setting.min_count)
@@ -108,7 +108,7 @@ class SettingTrials:
             return loss, np.where(keep, gradient, 0.0)
 
         with threadpool_limits(limits=1, user_api="blas"):
-            scale, first_step = approach(self.likelihood, begin)
+            scale, first_step = preconditioner(self.likelihood, begin)
             return minimize(
                 function,
                 begin,
@@ -144,6 +144,6 @@ class SettingTrials:
             return None
         result = replace(self.results[None], reason=reason)
         self.model.set_params(**asdict(self.best.setting))
-        self.model.conclude(self.sentences, self.layout.split(result.x), result)
-        self.model.summary_["dev_accuracy"] = self.best.accuracy
+        self.model.set_weights(*self.layout.split(result.x))
+        self.model.conclude(self.sentences, result.figures() | {"dev_accuracy": self.best.accuracy})
         return self.model

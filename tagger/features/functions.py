@@ -1,9 +1,9 @@
-"""What words' letters reveal: affixes, shape, capitals, digits.
+"""Feature functions of the spelling of words: affixes, shape, capitals, digits.
 
-Each function takes many words at once and returns a string for each, or none where it has nothing to say, as `StringSpans`.
-Functions registered with `@feature` can be named in templates, those of `@feature_with_number` with a number behind a
-colon (`suffix:3`). A function that answers yes or no says an empty string for yes. Where looking at many words at once
-is not worth the trouble, `StringSpans.of_some` takes a list of strings.
+A function takes many words at once and returns a string for each, or none, as `StringSpans`; a yes-or-no function
+returns an empty string for yes. Functions registered with `@feature` can be named in templates, those of
+`@feature_with_number` with a number behind a colon (`suffix:3`). A new function need not work on whole arrays:
+`StringSpans.of_some` takes a list of strings.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ import numpy as np
 from tagger.arrays.caching import cached_property
 from tagger.arrays.string_spans import StringSpans
 
+HANGUL = re.compile("[가-힣]")
+LONGEST_COUNTED = 10  # letters; longer words have the same `length`
+
 
 class WordForms:
-    """Words, and what several functions want to know of them."""
+    """Words, with the forms of them that several functions need."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = words
@@ -28,31 +31,33 @@ class WordForms:
         return len(self.words)
 
     @cached_property
-    def lows(self) -> list[str]:
+    def lower_words(self) -> list[str]:
         return [word.lower() for word in self.words]
 
     @cached_property
-    def given(self) -> StringSpans:
+    def written(self) -> StringSpans:
         return StringSpans.of(self.words)
 
     @cached_property
-    def low(self) -> StringSpans:
-        return StringSpans.of(self.lows)
+    def lower(self) -> StringSpans:
+        return StringSpans.of(self.lower_words)
 
     @cached_property
-    def apart(self) -> StringSpans:
-        """The syllables of Korean words as single letters; other words are empty."""
-        return StringSpans.of([unicodedata.normalize("NFD", low) if HANGUL.search(low) else "" for low in self.lows])
+    def jamo(self) -> StringSpans:
+        """Korean words in lower case with their syllables taken apart into letters; other words are empty."""
+        decomposed = (unicodedata.normalize("NFD", word) if HANGUL.search(word) else "" for word in self.lower_words)
+        return StringSpans.of(list(decomposed))
 
     @cached_property
-    def kinds(self) -> np.ndarray:
-        """(letters,) of all words: X, x and d for upper case, lower case and digits; other letters are themselves."""
-        return np.frombuffer(self.given.text.translate(KINDS).encode("utf-32-le", "surrogatepass"), np.uint32)
+    def letter_classes(self) -> np.ndarray:
+        """The `LetterClasses` of all letters of all words (letters,), as code points."""
+        text = self.written.text.translate(LETTER_CLASSES)
+        return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
     def any(self, letters: np.ndarray) -> StringSpans:
-        """Yes where any letter of a word is True."""
+        """Answer yes for each word of which any letter is True, in `letters` of all words."""
         before = np.append(0, np.cumsum(letters))
-        return StringSpans.yes(before[self.given.ends] > before[self.given.starts])
+        return StringSpans.yes(before[self.written.ends] > before[self.written.starts])
 
 
 Function = Callable[[WordForms], StringSpans]
@@ -63,106 +68,112 @@ NUMBERED: dict[str, NumberedFunction] = {}
 
 
 def feature(function: Function) -> Function:
+    """Register a feature function under its name."""
     FUNCTIONS[function.__name__] = function
     return function
 
 
 def feature_with_number(function: NumberedFunction) -> NumberedFunction:
+    """Register a feature function that takes a number, under its name."""
     NUMBERED[function.__name__] = function
     return function
 
 
-class Kinds(dict[int, str]):
-    """For `str.translate`: upper-case letters are X, lower-case ones x, digits d, the rest is itself."""
+class LetterClasses(dict[int, str]):
+    """A table for `str.translate`: upper-case letters become X, lower-case ones x, digits d, all others stay."""
 
     def __missing__(self, code: int) -> str:
         letter = chr(code)
-        kind = "X" if letter.isupper() else "x" if letter.islower() else "d" if letter.isdigit() else letter
-        self[code] = kind
-        return kind
+        self[code] = "X" if letter.isupper() else "x" if letter.islower() else "d" if letter.isdigit() else letter
+        return self[code]
 
 
-KINDS = Kinds()
-HANGUL = re.compile("[가-힣]")
+LETTER_CLASSES = LetterClasses()
 
 
 @feature
 def bias(words: WordForms) -> StringSpans:
-    """Always yes: how frequent a tag is."""
+    """Answer yes for every word; the weights then express how frequent each tag is."""
     return StringSpans.yes(np.ones(len(words), bool))
 
 
 @feature
 def word(words: WordForms) -> StringSpans:
-    return words.given
+    """Return the words."""
+    return words.written
 
 
 @feature
 def lower(words: WordForms) -> StringSpans:
-    return words.low
+    """Return the words in lower case."""
+    return words.lower
 
 
 @feature
 def shape(words: WordForms) -> StringSpans:
-    """Runs of letters of one kind, each shown once: Mid-1990s is Xx-dx."""
-    kinds, starts, ends = words.kinds, words.given.starts, words.given.ends
-    shown = np.ones(len(kinds), bool)  # the last letter of each run
-    shown[:-1] = kinds[:-1] != kinds[1:]
-    shown[ends[ends > starts] - 1] = True
-    before = np.append(0, np.cumsum(shown))
-    return StringSpans(kinds[shown].tobytes().decode("utf-32-le", "surrogatepass"), before[starts], before[ends])
+    """Return the classes of the letters, runs of one class shortened to one letter: Mid-1990s is Xx-dx."""
+    classes, starts, ends = words.letter_classes, words.written.starts, words.written.ends
+    kept = np.ones(len(classes), bool)  # the last letter of each run; a run also ends with its word
+    kept[:-1] = classes[:-1] != classes[1:]
+    kept[ends[ends > starts] - 1] = True
+    before = np.append(0, np.cumsum(kept))
+    return StringSpans(classes[kept].tobytes().decode("utf-32-le", "surrogatepass"), before[starts], before[ends])
 
 
 @feature
 def digit(words: WordForms) -> StringSpans:
-    return words.any(words.kinds == ord("d"))
+    """Answer yes for words with a digit."""
+    return words.any(words.letter_classes == ord("d"))
 
 
 @feature
 def hyphen(words: WordForms) -> StringSpans:
-    return words.any(words.kinds == ord("-"))
+    """Answer yes for words with a hyphen."""
+    return words.any(words.letter_classes == ord("-"))
 
 
 @feature
 def capital(words: WordForms) -> StringSpans:
-    first = np.zeros(len(words), bool)
-    there = words.given.starts < words.given.ends
-    first[there] = words.kinds[words.given.starts[there]] == ord("X")
-    return StringSpans.yes(first)
+    """Answer yes for words that begin with a capital letter."""
+    answers = np.zeros(len(words), bool)
+    filled = words.written.starts < words.written.ends
+    answers[filled] = words.letter_classes[words.written.starts[filled]] == ord("X")
+    return StringSpans.yes(answers)
 
 
 @feature
 def length(words: WordForms) -> StringSpans:
-    """The number of letters; ten stands for all that are longer."""
-    numbers = StringSpans.of([str(n) for n in range(11)])
-    return numbers.take(np.minimum(words.given.ends - words.given.starts, 10))
+    """Return the number of letters, at most LONGEST_COUNTED."""
+    numbers = StringSpans.of([str(n) for n in range(LONGEST_COUNTED + 1)])
+    return numbers.take(np.minimum(words.written.ends - words.written.starts, LONGEST_COUNTED))
 
 
 @feature_with_number
 def prefix(n: int, words: WordForms) -> StringSpans:
-    """The first n letters in lower case, if there are so many."""
-    low = words.low
-    return StringSpans(low.text, low.starts, low.starts + n).only(low.starts + n <= low.ends)
+    """Return the first n letters in lower case; none for shorter words."""
+    text = words.lower
+    return StringSpans(text.text, text.starts, text.starts + n).only(text.starts + n <= text.ends)
 
 
 @feature_with_number
 def suffix(n: int, words: WordForms) -> StringSpans:
-    """The last n letters in lower case, if there are so many."""
-    return last(n, words.low)
+    """Return the last n letters in lower case; none for shorter words."""
+    return last_letters(n, words.lower)
 
 
 @feature_with_number
 def ending(n: int, words: WordForms) -> StringSpans:
-    """The last n letters in lower case, or all of them."""
-    low = words.low
-    return StringSpans(low.text, np.maximum(low.starts, low.ends - n), low.ends)
+    """Return the last n letters in lower case, or the whole of a shorter word."""
+    text = words.lower
+    return StringSpans(text.text, np.maximum(text.starts, text.ends - n), text.ends)
 
 
 @feature_with_number
 def jamo(n: int, words: WordForms) -> StringSpans:
-    """The last n letters of Korean words, syllables taken apart (간 ends in ㄴ): endings are often part of one."""
-    return last(n, words.apart)
+    """Return the last n letters of Korean words, syllables taken apart: an ending is often part of one (ㄴ in 간)."""
+    return last_letters(n, words.jamo)
 
 
-def last(n: int, pieces: StringSpans) -> StringSpans:
-    return StringSpans(pieces.text, pieces.ends - n, pieces.ends).only(pieces.starts + n <= pieces.ends)
+def last_letters(n: int, strings: StringSpans) -> StringSpans:
+    """Cut the last n letters of strings; none of shorter ones."""
+    return StringSpans(strings.text, strings.ends - n, strings.ends).only(strings.starts + n <= strings.ends)

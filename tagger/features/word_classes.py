@@ -1,11 +1,11 @@
-"""Word classes: groups of words that stand in the same places, several partitions of different fineness.
+"""Word classes: groups of words that occur in the same contexts, in several partitions of different size.
 
-A table that says of each word which class it belongs to among 32, among 128, among 512. Templates ask for it with
-`class:128`. Most words of the table never occur in the tagged corpus: that is the point, a word that the corpus lacks
-still has neighbours in raw text, and so a class whose weights were learned from other words.
+A table has the class of each word among 32, among 128, among 512. Templates name it with `class:128`. Most words of the
+table never occur in the tagged corpus. That is the point: a word that the corpus lacks still has neighbours in raw
+text, and so a class whose weights were learned from other words.
 
-A word is looked up as it stands, with every digit as 0, and if it is not there in lower case. Where classes come from
-is the business of others: `clustering` learns them, `read_clusters` takes those of another program.
+A word is looked up with every digit as 0, and if it is not there in lower case. `clustering` learns classes,
+`read_clusters` reads those of another program.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from tagger.files.reading import Lines
 from tagger.normalization import NormalizationForm, normalized
 
 DIGIT = re.compile(r"\d")
-SIZES = (32, 128, 512)  # usually
-SIZES_OF_TREES = tuple(2**n for n in range(4, 13))  # how fine a tree of clusters is cut
-MOST_SIZES = 64
+SIZES = (32, 128, 512)  # by default
+TREE_SIZES = tuple(2**n for n in range(4, 13))  # of the partitions made from a tree of clusters
+MAX_SIZES = 64
 
 
-def normalised(word: str) -> str:
-    """Every digit as 0: 1987 and 2024 are one word."""
+def digits_as_zero(word: str) -> str:
+    """Replace every digit by 0: 1987 and 2024 become one word."""
     return DIGIT.sub("0", word)
 
 
 class WordClasses:
-    """For each of its words and each size the number of a class, below the size."""
+    """A table of word classes: for each size, the class of each of V words, a number below the size."""
 
     def __init__(self, words: StringTable, classes: dict[int, np.ndarray]) -> None:
-        self.words = words  # V normalised words
+        self.words = words  # V, every digit as 0
         self.classes = classes  # size → (V,)
 
     @classmethod
     def of(cls, words: Sequence[str], classes: dict[int, np.ndarray]) -> WordClasses:
-        """Of distinct words in any order."""
+        """Build the table of distinct words in any order, with their classes in the same order."""
         table, ids = StringTable.build(words)
         order = np.argsort(ids)
-        return cls(table, {size: own[order] for size, own in classes.items()})
+        return cls(table, {size: numbers[order] for size, numbers in classes.items()})
 
     def __len__(self) -> int:
         return len(self.words)
@@ -57,68 +57,73 @@ class WordClasses:
         return sorted(self.classes)
 
     def find(self, words: Sequence[str]) -> np.ndarray:
-        """The row of each word, of its lower-case form if it has none, or -1."""
-        plain = [normalised(word) for word in words]
-        found = self.words.find(plain)
-        missing = np.flatnonzero(found < 0)
-        found[missing] = self.words.find([plain[i].lower() for i in missing.tolist()])
-        return found
+        """Find the row of each word, else of its lower-case form, else -1."""
+        written = [digits_as_zero(word) for word in words]
+        rows = self.words.find(written)
+        missing = np.flatnonzero(rows < 0)
+        rows[missing] = self.words.find([written[i].lower() for i in missing.tolist()])
+        return rows
 
     def names(self, size: int, rows: np.ndarray) -> StringSpans:
-        """The classes of these rows as text, none where a row is -1."""
+        """Return the classes of these rows as text, none where a row is -1."""
         numbers = np.append(self.classes[size].astype(np.int64), 0)[rows]
         return StringSpans.of(list(map(str, numbers.tolist()))).only(rows >= 0)
 
     def restricted(self, sizes: Iterable[int]) -> WordClasses:
-        """Only these sizes."""
+        """Keep only these sizes."""
         return WordClasses(self.words, {size: self.classes[size] for size in sorted(sizes)})
 
     def normalized(self, form: NormalizationForm) -> WordClasses:
-        """The same with words in that form; of words that become equal one stays."""
+        """Normalise the words; of words that become equal the last one stays."""
         written = self.words.strings()
         words = normalized(written, form)
         if words is written:
             return self
         places = {word: i for i, word in enumerate(words)}
         chosen = np.array(list(places.values()))
-        return WordClasses.of(list(places), {size: own[chosen] for size, own in self.classes.items()})
+        return WordClasses.of(list(places), {size: numbers[chosen] for size, numbers in self.classes.items()})
 
     def arrays(self) -> Arrays:
-        own = {f"classes.{size}": narrow(self.classes[size]) for size in self.sizes}
-        return {"classes.sizes": narrow(np.array(self.sizes))} | self.words.arrays("classes.words") | own
+        """Return the arrays of a model file."""
+        classes = {f"classes.{size}": narrow(self.classes[size]) for size in self.sizes}
+        return {"classes.sizes": narrow(np.array(self.sizes))} | self.words.arrays("classes.words") | classes
 
     @classmethod
     def restore(cls, archive: Archive) -> WordClasses:
+        """Read the arrays of a model file."""
         sizes = archive.take("classes.sizes", "u", None).tolist()
-        fits = 0 < len(sizes) <= MOST_SIZES and sizes == sorted(set(sizes)) and sizes[0] > 0
+        fits = 0 < len(sizes) <= MAX_SIZES and sizes == sorted(set(sizes)) and sizes[0] > 0
         archive.check(fits, "the sizes of its word classes are not a rising list of numbers")
         words = StringTable.restore(archive, "classes.words")
         classes = {size: archive.take(f"classes.{size}", "u", len(words)) for size in sizes}
-        for size, own in classes.items():
-            archive.check(int(own.max(initial=0)) < size, f"a word class is outside the {size} there are")
+        for size, numbers in classes.items():
+            highest = int(numbers.max(initial=0))
+            archive.check(highest < size, f"expected word classes below {size}, got {highest}")
         return cls(words, classes)
 
 
 def read_clusters(path: str, opened: IO[bytes] | None = None) -> WordClasses:
-    """The clusters of another program: lines `path TAB word TAB count`, the path a way through a binary tree (Brown
-    et al. 1992). Classes of size n are the subtrees at the greatest depth that has at most n of them; names that are no
-    paths are cut in the same way, after so many characters."""
+    """Read the clusters of another program: lines `path TAB word TAB count`, where the path leads through a binary tree
+    (Brown et al. 1992).
+
+    Classes of size n are the subtrees at the greatest depth that has at most n of them. A cluster name that is no path
+    is cut in the same way: names with the same first characters are one class.
+    """
     lines = Lines(path, opened=opened)
     paths: dict[str, str] = {}
     for line in lines:
         cells = line.split("\t")
         if len(cells) not in (2, 3) or not cells[0] or not cells[1]:
             raise lines.error(f"expected path TAB word TAB count, got {quote(line)}")
-        paths.setdefault(normalised(cells[1]), cells[0])
+        paths.setdefault(digits_as_zero(cells[1]), cells[0])
     if not paths:
         raise CorpusError(f"{path}: no word in it; expected lines path TAB word TAB count")
-    return WordClasses.of(list(paths), {size: cut(list(paths.values()), size) for size in SIZES_OF_TREES})
+    return WordClasses.of(list(paths), {size: cut(list(paths.values()), size) for size in TREE_SIZES})
 
 
 def cut(paths: list[str], size: int) -> np.ndarray:
-    """(words,) the class of each path, numbered in the order of the paths."""
-    deepest = max(map(len, paths))
-    low, high = 0, deepest  # the number of subtrees rises with depth: search by halves
+    """Cut the tree to at most `size` subtrees; return the class of each path, numbered in the order of the subtrees."""
+    low, high = 0, max(map(len, paths))  # the number of subtrees rises with depth: bisect
     while low < high:
         depth = (low + high + 1) // 2
         if len({path[:depth] for path in paths}) <= size:

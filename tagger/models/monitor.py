@@ -1,23 +1,26 @@
-"""What goes on beside a training: a dev set is scored, the best is kept, what was reached is saved, watchers are told.
+"""The training monitor: scores a dev set, keeps the best weights, saves checkpoints and reports progress.
 
-Whoever learns tells the course how far things have come, and hears when it is time to stop. What is kept and what is
-judged may differ: a checkpoint holds all that is needed to go on, the dev set judges the weights of a model.
+The training loop calls `after` at the end of every iteration and stops when that returns a reason. The weights that are
+saved and those that are scored may differ: a checkpoint holds all that is needed to continue, the dev set scores the
+weights of a model.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from tagger.models.checkpoint import Checkpoint, State
+from tagger.sentence import Sentence
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a watcher is told after an iteration; `seconds` count from the end of encoding."""
+    """The progress of a training after an iteration; `seconds` count from the end of encoding."""
 
     iteration: int
     loss: float | None  # of the whole corpus; None while warming up on a part of it
@@ -25,59 +28,77 @@ class Progress:
     dev_accuracy: float | None
 
 
-ProgressCallback = Callable[[Progress], "str | None"]  # may answer with a reason to stop
-INTERRUPTED = "it was interrupted"  # the reason of somebody who may want to go on later
+ProgressCallback = Callable[[Progress], "str | None"]  # returns a reason to stop, or None
+INTERRUPTED = "it was interrupted"  # a reason to stop after which training may be resumed
 
 
 @dataclass
 class TrainingMonitor:
-    """`dev_score` gives the accuracy of weights on the dev set, if there is one, every `dev_every` iterations."""
+    """Everything around a training loop, for any model whose weights are one vector."""
 
+    use_weights: Callable[[np.ndarray], None]  # puts weights into the model
+    score: Callable[[Sequence[Sentence]], float]  # accuracy of the model with the weights it has
+    dev: Sequence[Sentence] | None
+    dev_every: int  # iterations between two scorings
     patience: int  # scorings without a gain
-    dev_every: int
-    dev_score: Callable[[np.ndarray], float] | None
     watch: ProgressCallback
     checkpoint: Checkpoint | None
-    prints: dict[str, str]  # of what a checkpoint belongs to
+    fingerprints: dict[str, str]  # of the training that a checkpoint belongs to
     unit: str = "iteration"
     state: State = field(init=False)
 
-    def start(self, weights: np.ndarray, best: int | None = None) -> State:
-        """Begin with these weights, or with those of the checkpoint; `best` is the size of the ones judged."""
+    def run(self, train: Callable[[TrainingMonitor], tuple[np.ndarray, dict[str, Any]]]) -> dict[str, Any]:
+        """Train a model; leave it with the best weights on the dev set, or without one with the last.
+
+        `train` gets this monitor and returns the last weights and the figures of the training. Returned are those
+        figures, with the ones of the dev set. The checkpoint is removed, unless it is to be kept.
+        """
+        weights, figures = train(self)
+        self.use_weights(self.state.best_weights if self.dev else weights)
+        if self.dev:
+            figures |= {"dev_accuracy": self.state.best_accuracy, "best_iteration": self.state.best_iteration}
+        if self.checkpoint and not self.checkpoint.keep:
+            self.checkpoint.remove()
+        return figures
+
+    def start(self, weights: np.ndarray, best_size: int | None = None) -> State:
+        """Begin with these weights, or with the state of the checkpoint; `best_size` is the size of those scored."""
         self.begin = time.perf_counter()
         self.state = State(0, weights)
         if self.checkpoint and self.checkpoint.resume:
-            self.state = self.checkpoint.load(self.prints, len(weights), best)
+            self.state = self.checkpoint.load(self.fingerprints, len(weights), best_size)
             self.state.weights = self.state.weights.astype(weights.dtype, copy=False)
             self.state.best_weights = self.state.best_weights.astype(weights.dtype, copy=False)
         return self.state
 
     def after(
-        self, iteration: int, loss: float | None, weights: np.ndarray, judged: np.ndarray | None = None
+        self, iteration: int, loss: float | None, weights: np.ndarray, scored: np.ndarray | None = None
     ) -> str | None:
-        """One iteration is done. The answer is a reason to stop, if there is one."""
+        """Record that an iteration is done; return a reason to stop, or None."""
         self.state.iteration, self.state.weights = iteration, weights
         due = loss is not None and iteration % self.dev_every == 0
-        accuracy = self.score_dev(judged) if due else None
+        accuracy = self.score_dev(scored) if due else None
         if self.checkpoint and iteration % self.checkpoint.every == 0:
             self.save()
         stop = self.watch(Progress(iteration, loss, time.perf_counter() - self.begin, accuracy))
         if stop == INTERRUPTED:
             self.save()
         if accuracy is not None and iteration - self.state.best_iteration >= self.patience * self.dev_every:
-            return f"the dev set has not got better since {self.unit} {self.state.best_iteration}"
+            return f"accuracy on the dev set has not improved since {self.unit} {self.state.best_iteration}"
         return stop
 
     def save(self) -> None:
+        """Write the state to the checkpoint, if there is one."""
         if self.checkpoint:
-            self.checkpoint.save(self.state, self.prints)
+            self.checkpoint.save(self.state, self.fingerprints)
 
-    def score_dev(self, judged: np.ndarray | None = None) -> float | None:
-        """The accuracy of the weights to be judged, by default the present ones; the best ones are kept."""
-        if self.dev_score is None:
+    def score_dev(self, scored: np.ndarray | None = None) -> float | None:
+        """Score weights on the dev set, by default the present ones, and keep them if they are the best so far."""
+        if not self.dev:
             return None
-        weights = self.state.weights if judged is None else judged
-        accuracy = self.dev_score(weights)
+        weights = self.state.weights if scored is None else scored
+        self.use_weights(weights)
+        accuracy = self.score(self.dev)
         if self.state.best_accuracy is None or accuracy > self.state.best_accuracy:
             self.state.best_accuracy, self.state.best_iteration = accuracy, self.state.iteration
             self.state.best_weights = weights

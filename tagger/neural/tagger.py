@@ -156,34 +156,24 @@ class BiLSTMTagger(Tagger):
         with one_thread():
             learner = self.learner(sentences, tags, vectors or WordVectors.none())
 
-            def dev_score(weights: np.ndarray) -> float:
-                self.set_weights(learner.arrays(weights))
-                return self.score(dev or [])
+            def train(monitor: TrainingMonitor) -> tuple[np.ndarray, dict[str, Any]]:
+                loss, reason = self.train(learner, monitor, pulse)
+                iterations = monitor.state.iteration
+                return learner.judged, {"iterations": iterations, "loss": loss, "stopped": reason}
 
-            course = TrainingMonitor(
-                patience=self.patience,
+            figures = TrainingMonitor(
+                use_weights=lambda weights: self.set_weights(learner.arrays(weights)),
+                score=self.score,
+                dev=dev,
                 dev_every=1,
-                dev_score=dev_score if dev else None,
+                patience=self.patience,
                 watch=watch,
                 checkpoint=checkpoint,
+                fingerprints=self.prints(sentences, dev) if checkpoint else {},
                 unit="epoch",
-                prints=self.prints(sentences, dev) if checkpoint else {},
-            )
-            loss, reason = self.train(learner, course, pulse)
-            state = course.state
-            self.set_weights(learner.arrays(state.best_weights if dev else learner.judged))
-        self.summary_ = {
-            "sentences": len(sentences),
-            "tokens": len(tags),
-            "parameters": len(learner.average),
-            "iterations": state.iteration,
-            "loss": loss,
-            "stopped": reason,
-        }
-        if dev:
-            self.summary_ |= {"dev_accuracy": state.best_accuracy, "best_iteration": state.best_iteration}
-        if checkpoint and not checkpoint.keep:
-            checkpoint.remove()
+            ).run(train)
+        sizes = {"sentences": len(sentences), "tokens": len(tags), "parameters": len(learner.average)}
+        self.summary_ = sizes | figures
         return self
 
     def learner(self, sentences: list[Sentence], tags: np.ndarray, vectors: WordVectors) -> Any:

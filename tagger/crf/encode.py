@@ -1,0 +1,110 @@
+"""The encoding of a training corpus: from tagged sentences to numbers, and all that a CRF learns by counting.
+
+The tag set, the template, the features, the lexicon and the parameter layout come from here; only the weights are left
+to the trainer. With an initial model, its tags, words and features join those of the corpus (`warm_start`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagger.arrays.ragged import ranges
+from tagger.corpus.final_marks import trained_lengths
+from tagger.corpus.labels import tag_numbers
+from tagger.corpus.partial import OPEN, Choices, read_choices, renumber_tags
+from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+from tagger.crf.warm_start import continue_from
+from tagger.errors import TrainingError
+from tagger.features.encoder import learn_features
+from tagger.features.tag_parts import TagParts, separator_of
+from tagger.features.template import check_classes, class_features, class_sizes, margin, parse_templates, template_text
+from tagger.features.word_classes import WordClasses
+from tagger.normalization import NFC, NormalizationForm
+from tagger.sentence import Sentence
+from tagger.words.lexicon import Lexicon
+from tagger.words.overlap import fingerprints
+from tagger.words.windows import Windows
+
+if TYPE_CHECKING:
+    from tagger.crf.tagger import CRFTagger
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """An encoded corpus and its parameter layout, with what else a model keeps of the corpus."""
+
+    corpus: EncodedCorpus
+    layout: ParameterLayout
+    tag_set: list[str]  # K, sorted
+    template: str
+    lexicon: Lexicon
+    seen: np.ndarray  # marks of the sentences (`words.overlap`)
+
+
+def encode_corpus(
+    settings: CRFTagger, sentences: Sequence[Sentence], init: CRFTagger | None, classes: WordClasses | None
+) -> Encoding:
+    """Encode a corpus with the settings of a model, adding the tags, words and features of an initial one."""
+    tag_set, tags, choices = read_tags(sentences, settings.partial)
+    if init:
+        names, tag_set = tag_set, sorted({*tag_set, *init.classes_})
+        tags, choices = renumber_tags(tag_set, names, tags, choices)
+    K = len(tag_set)
+    tag_parts = TagParts(tag_set, (init and init.tag_parts_.separator) or separator_of(tag_set))
+    template, classes = choose_template(settings.features, init, classes)
+    templates = parse_templates(template, settings.features)
+    words = [sentence.words for sentence in sentences]
+    windows = Windows.of(words, margin(templates))
+    lengths, trained = np.array(list(map(len, words))), trained_lengths(words)
+    seen = fingerprints(windows.written, windows.at(0), lengths)
+    fixed = tags != OPEN
+    lexicon = Lexicon.of(windows.written, windows.at(0)[fixed], tags[fixed], K)
+    # The lexicon counts all tokens; weights are learned from those that are kept.
+    kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,)
+    windows, tags, choices = windows.only(kept, trained, margin(templates)), tags[kept], choices.only(kept)
+    # A token with a choice of tags is an event of each of them.
+    tokens, event_tags = choices.events(tags)
+    events = Windows(windows.words, windows.places[tokens], windows.around)
+    features, counts, values = learn_features(
+        templates, events, event_tags, tag_parts, settings.min_count, settings.min_pair_count, classes
+    )
+    corpus = EncodedCorpus(features, values, windows, trained, tags, choices, K, tag_parts)
+    encoding = Encoding(corpus, ParameterLayout(corpus, counts), tag_set, template, lexicon, seen)
+    return continue_from(init, encoding, counts) if init else encoding
+
+
+def read_tags(sentences: Sequence[Sentence], partial: bool) -> tuple[list[str], np.ndarray, Choices]:
+    """Return the tag set, the tags as numbers (N,), and the choices that a partly tagged corpus leaves."""
+    if partial:
+        return read_choices(sentences)
+    names, tags = tag_numbers(sentences)
+    return names, tags, Choices.none(len(names))
+
+
+def choose_template(name: str, init: CRFTagger | None, classes: WordClasses | None) -> tuple[str, WordClasses | None]:
+    """Return the text of the template, and the word classes that it needs.
+
+    An initial model brings both. A template that names no classes gets features of the classes given.
+    """
+    if init:
+        if classes is not None:
+            raise TrainingError(
+                "classes: expected none with init, whose own word classes are used. Leave one of them out"
+            )
+        return init.template_, init.features_.classes
+    text = template_text(name)
+    templates = parse_templates(text, name)
+    if classes is not None and not class_sizes(templates):
+        text += class_features(classes.sizes)
+        templates = parse_templates(text, name)
+    check_classes(templates, classes, name)
+    return text, classes and classes.restricted(class_sizes(templates)).normalized(NFC)
+
+
+def form_of(init: CRFTagger | None) -> NormalizationForm:
+    """Return the normalisation form of a new model: that of the initial model, whose words it keeps, or NFC."""
+    return init.lexicon_.form if init else NFC
