@@ -7,9 +7,10 @@ from tagger import HMMTagger, Sentence, load_model, save_model
 from tagger.corpus.partial import read_choices
 from tagger.errors import TrainingError
 from tagger.hmm.affixes import Letters
-from tagger.hmm.em import EMText, EMTrainer, Expected, observe
-from tagger.hmm.emissions import Entries, FirstWord, confine, plain, spelled
-from tagger.hmm.tagger import candidates
+from tagger.hmm.em import EMText, EMTrainer, ExpectedCounts, observe
+from tagger.hmm.emissions import restrict_guess
+from tagger.hmm.scorer import candidates
+from tagger.hmm.word_tags import FirstWord, WordTagTable, lower_first_words, split_forms
 
 TEXT = [
     ("the dog barks .", "D N V ."),
@@ -109,7 +110,7 @@ def test_what_frequent_words_explain_is_not_put_down_to_others():
     """Mixtures: the shares of all parts of a probability add up to what is expected."""
     model = HMMTagger(rare_count=2).fit(sentences(TEXT))
     assert len(model.transition_model_.entries)
-    found = Expected([], np.zeros((3, len(model.classes_))), 0.0)
+    found = ExpectedCounts([], np.zeros((3, len(model.classes_))), 0.0)
     _, lattice = next(model.lattices([["the", "dog", "barks"]]))
     observe(lattice.trellis, np.arange(3), 1.0, model.transition_model_, found)
     assert 0 < found.words.sum() < 3 and 0 < found.trigrams[0][1].sum() < 4
@@ -153,9 +154,9 @@ def test_a_file_of_an_earlier_version_with_marked_first_words_is_read(tmp_path):
     model, _ = climb(unlabeled=[line.split() for line in [*RAW, "Zig barks .", "The zig"]])
     K, raw = len(model.classes_), model.emission_model_.raw
     assert set(raw.first.words.strings()) >= {"Zig", "Sleeping"}
-    words, first = spelled(raw.forms())
+    words, first = split_forms(raw.forms())
     marked = ["\r" * is_first + word for word, is_first in zip(words, first.tolist(), strict=True)]
-    earlier = Entries.nonzero(marked, raw.dense(words, first, K))
+    earlier = WordTagTable.from_dense(marked, raw.dense(words, first, K))
     save_model(model, tmp_path / "new.npz")
     arrays = {name: array for name, array in np.load(tmp_path / "new.npz").items() if not name.startswith("raw.first")}
     np.savez(tmp_path / "old.npz", **(arrays | earlier.arrays("raw")))
@@ -185,12 +186,12 @@ def test_a_lexicon_confines_words_and_is_stored(tmp_path):
 @pytest.mark.parametrize("lexicon", [{}, {"xyzzy": ["N", "V"], "dog": ["J"], "A": ["D"]}])
 def test_guesses_sum_to_one_with_and_without_a_lexicon(lexicon):
     model = HMMTagger().fit(sentences(TEXT), lexicon=lexicon)
-    words, first = spelled(["dog", "xyzzy", "A", "3", "日本", FirstWord("Xyzzy")])
+    words, first = split_forms(["dog", "xyzzy", "A", "3", "日本", FirstWord("Xyzzy")])
     guess = model.emission_model_.guesser(Letters(words, 2 * first))
-    confine(
+    restrict_guess(
         guess,
         model.emission_model_.allowed.dense(
-            plain(words, first, model.emission_model_.allowed.words), len(model.classes_)
+            lower_first_words(words, first, model.emission_model_.allowed.words), len(model.classes_)
         ),
     )
     np.testing.assert_allclose(guess.sum(axis=1), 1.0, atol=1e-12)
