@@ -9,7 +9,6 @@ from tagger.errors import TrainingError
 from tagger.hmm.affixes import Letters
 from tagger.hmm.em import EMText, EMTrainer, ExpectedCounts, observe
 from tagger.hmm.emissions import restrict_guess
-from tagger.hmm.scorer import candidates
 from tagger.hmm.word_tags import FirstWord, WordTagTable, lower_first_words, split_forms
 
 TEXT = [
@@ -54,9 +53,7 @@ def test_the_prior_is_that_of_the_probabilities():
     model = HMMTagger(rare_count=3).fit(sentences(TEXT))
     K = len(model.classes_)
     text = EMText("some", [["the", "zig", "barks"], ["dogs"]], [np.ones((3, K), bool), np.ones((1, K), bool)])
-    teacher = EMTrainer(
-        text, model.transition_model_, model.emission_model_, candidates(model.emission_model_, model.transition_model_)
-    )
+    teacher = EMTrainer(text, model.transition_model_, model.emission_model_)
     near, words = teacher.learn(2, lambda *told: None)
     pairs, w = np.divmod(np.arange((K + 1) ** 3), K + 1)
     old, new = (t.transitions.probabilities(pairs, w) for t in (model.transition_model_, near))
@@ -81,9 +78,7 @@ def test_with_all_tags_told_expectation_is_counting():
     K, told = len(numbers), sentences(TEXT)
     allowed = [np.eye(K, dtype=bool)[[numbers[tag] for tag in sentence.tags]] for sentence in told]
     text = EMText("told", [sentence.words for sentence in told], allowed)
-    teacher = EMTrainer(
-        text, model.transition_model_, model.emission_model_, candidates(model.emission_model_, model.transition_model_)
-    )
+    teacher = EMTrainer(text, model.transition_model_, model.emission_model_)
     found = teacher.expect(model.transition_model_, teacher.counted)
     keys, numbers3 = (np.concatenate(part) for part in zip(*found.trigrams, strict=True))
     counts = np.bincount(keys, weights=numbers3, minlength=(K + 1) ** 3)

@@ -4,7 +4,7 @@ The scores may come from any model. They are padded batches, as in other librari
 first `lengths[b]` rows of sentence b count and the rest is ignored; without `lengths` all T count. A single sentence
 (T, K) gives results without the first axis; its tags are (T,), its length is an integer. `start` and `end` (K,) default
 to zeros. A score of -inf forbids a tag or a step. The work is done on packed steps (`pack`, `viterbi`,
-`forward_backward`, `nbest`); this module removes the padding and puts it back, as 0 or, for tags, as -1.
+`forward_backward`, `nbest`); `padded` removes the padding and puts it back, as 0 or, for tags, as -1.
 
 >>> tags, scores = decode(emissions, transitions, lengths)
 >>> values, gradient = log_likelihood_gradient(emissions, gold, transitions, lengths)
@@ -12,7 +12,6 @@ to zeros. A score of -inf forbids a tag or a step. The work is done on packed st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,13 +19,10 @@ import numpy as np
 
 from tagger.chain import forward_backward, nbest, viterbi
 from tagger.chain.kernels import DenseMax
-from tagger.chain.pack import Pack
-from tagger.chain.scores import Chain, path_scores
+from tagger.chain.padded import Array, Ends, Lengths, PaddedBatch
+from tagger.chain.scores import path_scores
 
 NO_TAG = -1  # after the end of a sentence
-Array = np.ndarray
-Lengths = Sequence[int] | np.ndarray | None
-Ends = np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -237,73 +233,3 @@ def n_best(
     exact = replace(batch.chain, emissions=batch.chain.emissions.astype(np.float64))
     by_rank = nbest.n_best(DenseMax(exact), n)
     return batch.squeeze([by_rank[rank] for rank in batch.pack.rank_of.tolist()])
-
-
-class PaddedBatch:
-    """A padded batch as a chain on packed steps, and back."""
-
-    def __init__(
-        self,
-        emissions: np.ndarray,
-        transitions: np.ndarray,
-        lengths: Lengths,
-        start: np.ndarray | None,
-        end: np.ndarray | None,
-    ) -> None:
-        emissions = np.asarray(emissions)
-        if emissions.ndim not in (2, 3):
-            raise ValueError(f"emissions: expected the shape (B, T, K) or (T, K), got {emissions.shape}.")
-        if transitions is None:
-            raise ValueError("transitions: expected scores (K, K), got None. Give zeros if all steps are equal.")
-        self.single = emissions.ndim == 2
-        if self.single:
-            emissions, lengths = emissions[None], None if lengths is None else np.reshape(lengths, -1)
-        B, T, K = self.shape = emissions.shape
-        given = np.full(B, T) if lengths is None else np.asarray(lengths)
-        if given.shape != (B,) or given.dtype.kind not in "iu" or (given < 0).any() or (given > T).any():
-            raise ValueError(f"lengths: expected {B} integers from 0 to {T}, got {lengths}.")
-        self.pack = Pack.of(given)
-        step = np.repeat(np.arange(len(self.pack.sizes)), self.pack.sizes)
-        self.cells = self.pack.order[self.pack.ranks], step  # (N,) the sentence of each row, and its token
-        rows = emissions[self.cells]
-        dtype = rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64
-        self.chain = Chain(
-            self.pack,
-            checked("start", start, K).astype(dtype),
-            checked("transitions", transitions, K, K).astype(dtype),
-            checked("end", end, K).astype(dtype),
-            rows.astype(dtype),
-        )
-
-    def posterior(self) -> forward_backward.Posterior:
-        """Run forward–backward."""
-        return forward_backward.forward_backward(forward_backward.sum_kernel(self.chain))
-
-    def rows_of(self, tags: np.ndarray) -> np.ndarray:
-        """Return the tags of the rows (N,), checked."""
-        B, T, K = self.shape
-        tags, shape = np.asarray(tags), (T,) if self.single else (B, T)
-        if tags.shape != shape:
-            raise ValueError(f"tags: expected the shape {shape}, got {tags.shape}.")
-        rows = tags.reshape(B, T)[self.cells]
-        if rows.dtype.kind not in "iu" or (rows < 0).any() or (rows >= K).any():
-            raise ValueError(f"tags: expected integers from 0 to {K - 1}, got others.")
-        return rows.astype(np.int64)
-
-    def padded(self, rows: np.ndarray, fill: float) -> np.ndarray:
-        """Put rows (N, …) into a batch (B, T, …), or (T, …) for a single sentence."""
-        out = np.full((*self.shape[:2], *rows.shape[1:]), fill, rows.dtype)
-        out[self.cells] = rows
-        return np.asarray(self.squeeze(out))
-
-    def squeeze(self, by_sentence: Any) -> Any:
-        """Return the results of all sentences, or of the single one."""
-        return by_sentence[0] if self.single else by_sentence
-
-
-def checked(name: str, scores: np.ndarray | None, *shape: int) -> np.ndarray:
-    """Return the scores as an array of this shape, zeros for None."""
-    array = np.zeros(shape) if scores is None else np.asarray(scores)
-    if array.shape != shape:
-        raise ValueError(f"{name}: expected the shape {shape}, got {array.shape}.")
-    return array

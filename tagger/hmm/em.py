@@ -30,7 +30,7 @@ from tagger.chain.lattice import CandidateLattice
 from tagger.chain.pack import Pack, batches
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions
-from tagger.hmm.scorer import Candidates
+from tagger.hmm.scorer import candidates
 from tagger.hmm.word_tags import WordForm
 from tagger.words.windows import Windows
 
@@ -59,13 +59,11 @@ class ExpectedCounts:
 class EMTrainer:
     """EM on one text. All iterations use the candidate tags of the first model, so their objectives compare."""
 
-    def __init__(
-        self, text: EMText, transitions: LexicalizedTransitions, emissions: EmissionModel, candidates: Candidates
-    ) -> None:
+    def __init__(self, text: EMText, transitions: LexicalizedTransitions, emissions: EmissionModel) -> None:
         self.text, self.transitions, self.emissions = text, transitions, emissions
         windows = Windows.of(text.sentences, 0)
         self.strings, self.ids = windows.words, windows.at(0)
-        scored = candidates(self.strings)
+        scored = candidates(emissions, transitions)(self.strings)
         self.numbers, self.candidates, self.places = scored["words"], scored["candidates"], scored["places"]
         self.counted = np.exp(scored["scores"])  # (V, K) P(x | v) of the first model
         self.untagged = text.allowed is None  # then frequent words keep their probabilities

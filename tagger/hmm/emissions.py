@@ -107,11 +107,7 @@ class EmissionModel:
         values = self.raw.dense(words, first, len(self.prior))
         values[: len(forms)] += added
         values *= factor[self.frequent(self.lexicon.words.find(words)).astype(int)]
-        tables = (
-            WordTagTable.from_dense([words[i] for i in np.flatnonzero(mask).tolist()], values[mask])
-            for mask in (~first, first)
-        )
-        return replace(self, raw=RawTextTable(*tables), scale=self.scale * factor)
+        return replace(self, raw=RawTextTable.from_dense(words, first, values), scale=self.scale * factor)
 
     def forms(self, sentences: list[Words]) -> list[Sequence[WordForm]]:
         """Return the sentences, with a `FirstWord` where the first word is capitalised and unknown."""
@@ -135,10 +131,8 @@ class EmissionModel:
         for i in listed:
             if not (possible[forms[i]] & choices[i]).any():
                 left, allowed = ("|".join(np.array(classes)[row]) for row in (choices[i], possible[forms[i]]))
-                raise TrainingError(
-                    f"lexicon, word {quote(words[i])}: expected one of the tags {left} that the corpus leaves open, "
-                    f"got {allowed}. Change one of the two."
-                )
+                got = f"expected one of the tags {left} that the corpus leaves open, got {allowed}"
+                raise TrainingError(f"lexicon, word {quote(words[i])}: {got}. Change one of the two.")
 
     def arrays(self) -> Arrays:
         arrays = {"prior": self.prior, "B": self.B, "lambda": np.array([self.strength]), "raw.scale": self.scale}

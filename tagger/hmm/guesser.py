@@ -158,11 +158,9 @@ class Guesser:
         """Compute the scores of the `width` likeliest tags of each word, and cut its `own` to those tags."""
         if width >= len(self.prior):
             return self.expert_scores(keys, own), own
-        blocks = [
-            keep_likely_tags(self.expert_scores(take_words(keys, block), own[block]), own[block], width)
-            for block in self.blocks(len(own))
-        ]
-        scores, gold = map(np.concatenate, zip(*blocks, strict=True))
+        blocks = ((take_words(keys, block), own[block]) for block in self.blocks(len(own)))
+        narrow_blocks = [keep_likely_tags(self.expert_scores(*block), block[1], width) for block in blocks]
+        scores, gold = map(np.concatenate, zip(*narrow_blocks, strict=True))
         return scores, gold
 
     def arrays(self) -> Arrays:

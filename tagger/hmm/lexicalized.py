@@ -83,8 +83,8 @@ class LexicalizedTransitions:
         backoff = transitions.probabilities(pairs[is_entry][sample], w[is_entry][sample])
         kappa_after = best_kappa(seen_after - 1, of_entry - 1, backoff, np.ones(len(seen_after)))
 
-        rows = (RaggedRows.of(of, len(entries), width) for of in (cells, after_cells))
-        return cls(transitions, entries, next(rows), before, next(rows), after, others, np.array([kappa, kappa_after]))
+        rows, after_rows = (RaggedRows.of(of, len(entries), width) for of in (cells, after_cells))
+        return cls(transitions, entries, rows, before, after_rows, after, others, np.array([kappa, kappa_after]))
 
     @property
     def K(self) -> int:
@@ -171,9 +171,8 @@ class LexicalizedTransitions:
         archive.check(bool(fits) and entries.min(initial=0) >= 0, "expected its frequent words in ascending order")
         others, kappas = archive.take("frequent.others", "f", K), archive.take("frequent.kappas", "f", 2)
         archive.check(bool((others > 0).all() and (kappas > 0).all()), "expected positive shares of its other words")
-        before, before_counts = counted_rows(archive, "before", len(entries), K + 1)
-        after, after_counts = counted_rows(archive, "after", len(entries), K + 1)
-        model = cls(transitions, entries, before, before_counts, after, after_counts, others, kappas)
+        before, after = (counted_rows(archive, name, len(entries), K + 1) for name in ("before", "after"))
+        model = cls(transitions, entries, *before, *after, others, kappas)
         archive.check(bool((model.other_share > 0).all()), "expected no more tags before its words than pairs of tags")
         return model
 

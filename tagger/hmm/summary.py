@@ -81,8 +81,8 @@ def likely_tags_of_pairs(classes: list[str], transitions: LexicalizedTransitions
         if not model.totals[pair]:
             break
         P = model.probabilities(np.full(width, pair), np.arange(width))
-        next_tags = most_probable(names, P, NEXT_TAGS_OF_PAIR_SHOWN)
-        rows.append([f"{names[pair // width]} {names[pair % width]}", next_tags])
+        tags = f"{names[pair // width]} {names[pair % width]}"
+        rows.append([tags, most_probable(names, P, NEXT_TAGS_OF_PAIR_SHOWN)])
     return Section("likeliest tags after two", rows)
 
 

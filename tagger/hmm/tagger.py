@@ -21,7 +21,7 @@ from tagger.files import resources
 from tagger.hmm.em import EMCallback, EMText, EMTrainer
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions
-from tagger.hmm.scorer import candidates, first_order_scorer, path_terms, second_order_scorer
+from tagger.hmm.scorer import first_order_scorer, path_terms, second_order_scorer
 from tagger.hmm.summary import hmm_summary
 from tagger.hmm.transitions import Steps, Transitions
 from tagger.hmm.word_tags import WordTagTable
@@ -152,8 +152,7 @@ class HMMTagger(Tagger):
         dev_sentences(X_dev, y_dev)
         choices = self.count(sentences, normalized_keys(lexicon or {}))
         for text in [*self.partial_text(sentences, choices), *self.raw_text(raw)]:
-            models = self.emission_model_, self.transition_model_
-            trainer = EMTrainer(text, self.transition_model_, self.emission_model_, candidates(*models))
+            trainer = EMTrainer(text, self.transition_model_, self.emission_model_)
             self.transition_model_, self.emission_model_ = trainer.learn(self.em_iterations, watch)
         return self
 
@@ -173,9 +172,8 @@ class HMMTagger(Tagger):
             choices = Choices.none(len(self.classes_))
         K = len(self.classes_)
         need = 60 * (K + 1) ** 2 + 400 * len(tags)  # tables of tag pairs, tokens
-        resources.check(
-            need, f"an HMM of {K:,} tags", "tables of tag pairs grow with their square; map some tags to one"
-        )
+        advice = "tables of tag pairs grow with their square; map some tags to one"
+        resources.check(need, f"an HMM of {K:,} tags", advice)
         written = [sentence.words for sentence in sentences]
         lengths = np.array(list(map(len, written)))
         windows = Windows.of(written, margin=0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -73,15 +74,11 @@ class WordTagTable:
     @classmethod
     def from_lexicon(cls, lexicon: Mapping[str, Sequence[str]], classes: list[str]) -> WordTagTable:
         """Build the table of allowed tags from a user's lexicon; every number is 1."""
-        numbers = {tag: k for k, tag in enumerate(classes)}
-        for word, tags in lexicon.items():
-            for tag in tags:
-                if tag not in numbers:
-                    raise TrainingError(
-                        f"lexicon, word {quote(word)}: expected tags of the corpus, got {quote(tag)}. "
-                        "Correct it, or leave it out."
-                    )
-        K = len(classes)
+        numbers, K = {tag: k for k, tag in enumerate(classes)}, len(classes)
+        unknown = [(quote(word), quote(tag)) for word, tags in lexicon.items() for tag in tags if tag not in numbers]
+        if unknown:
+            word, tag = unknown[0]
+            raise TrainingError(f"lexicon, word {word}: expected tags of the corpus, got {tag}. Correct or remove it.")
         cells = [i * K + k for i, tags in enumerate(lexicon.values()) for k in sorted({numbers[tag] for tag in tags})]
         return cls.of(list(lexicon), np.array(cells, np.int64), np.ones(len(cells)), K)
 
@@ -111,6 +108,12 @@ class RawTextTable:
     inside: WordTagTable
     first: WordTagTable
 
+    @classmethod
+    def from_dense(cls, words: Sequence[str], first: np.ndarray, values: np.ndarray) -> RawTextTable:
+        """Keep the numbers of an array (words, K) that are not 0; `first` (words,) marks first words."""
+        masks = (~first, first)
+        return cls(*(WordTagTable.from_dense(list(compress(words, mask)), values[mask]) for mask in masks))
+
     def __len__(self) -> int:
         return len(self.inside.words) + len(self.first.words)
 
@@ -120,7 +123,7 @@ class RawTextTable:
     def dense(self, words: Sequence[str], first: np.ndarray, K: int) -> np.ndarray:
         """Look up the numbers of words, (words, K), 0 where there is none; `first` (words,) marks first words."""
         out = self.inside.dense(words, K)
-        out[first] = self.first.dense([words[i] for i in np.flatnonzero(first).tolist()], K)
+        out[first] = self.first.dense(list(compress(words, first)), K)
         return out
 
     def arrays(self) -> Arrays:
@@ -135,7 +138,5 @@ class RawTextTable:
             return cls(inside, WordTagTable.restore(archive, "raw.first", K))
         words = inside.words.strings()
         first = np.array([word.startswith(("\n", "\r")) for word in words], bool)
-        values = inside.dense(words, K)
-        bare = [words[i][1:] for i in np.flatnonzero(first).tolist()]
-        others = [words[i] for i in np.flatnonzero(~first).tolist()]
-        return cls(WordTagTable.from_dense(others, values[~first]), WordTagTable.from_dense(bare, values[first]))
+        bare = [word[is_first:] for word, is_first in zip(words, first.tolist(), strict=True)]
+        return cls.from_dense(bare, first, inside.dense(words, K))

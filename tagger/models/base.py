@@ -260,8 +260,7 @@ class Tagger(Predictor):
         known = self.get_params()
         unknown = sorted(settings.keys() - known.keys())
         if unknown:
-            expected = f"expected settings among {', '.join(known)}"
-            raise ValueError(f"{type(self).__name__}: {expected}, got {', '.join(unknown)}.")
+            raise ValueError(f"{type(self).__name__}: expected one of {', '.join(known)}, got {', '.join(unknown)}.")
         for name, value in settings.items():
             setattr(self, name, value)
         return self

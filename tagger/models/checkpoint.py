@@ -87,8 +87,8 @@ class Checkpoint:
     def check_place(self) -> None:
         """Raise TrainingError if the path is another file: it would be overwritten, and removed in the end."""
         if exists(self.path) and not is_checkpoint(os.fspath(self.path)):
-            advice = "Move it away, or name another checkpoint file."
-            raise TrainingError(f"{os.fspath(self.path)}: expected a checkpoint, got another file. {advice}")
+            name = os.fspath(self.path)
+            raise TrainingError(f"{name}: expected a checkpoint, got another file. Move it, or name another path.")
 
     def save(self, state: State, prints: dict[str, str]) -> None:
         """Write the state, with fingerprints of what it depends on, atomically."""
@@ -125,8 +125,7 @@ class Checkpoint:
         differ = [name for name, value in now.items() if saved.get(name) != value]
         if differ:
             problem = f"cannot resume: it belongs to another {' and another '.join(differ)}"
-            advice = "Use the same as before, or start without resuming."
-            raise TrainingError(f"{os.fspath(self.path)}: {problem}. {advice}")
+            raise TrainingError(f"{os.fspath(self.path)}: {problem}. Use the same, or start without resuming.")
 
     def remove(self) -> None:
         """Remove the file, if it is a checkpoint."""

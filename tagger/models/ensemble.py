@@ -41,8 +41,9 @@ class Ensemble(Predictor):
         for member, name in zip(self.members, self.names, strict=True):
             if member.classes_ != first.classes_:
                 differ = f"{only_in(first, member, self.names[0])}; {only_in(member, first, name)}"
-                advice = "Combine models with the same tags."
-                raise ModelError(f"{name}: expected the tags of {self.names[0]}, got {differ}. {advice}")
+                raise ModelError(
+                    f"{name}: expected the tags of {self.names[0]}, got others: {differ}. Use one tag set."
+                )
         self.classes_, self.column_ = first.classes_, first.column_
         self.lexicon_ = reduce(self.join, (member.lexicon_ for member in self.members))
         self.seen_ = reduce(np.union1d, (member.seen_ for member in self.members))

@@ -131,8 +131,7 @@ def restore_classes(name: str, stream: IO[bytes]) -> WordClasses:
     with reading(name, stream) as archive:
         kind = archive.setting("kind", str)
         if kind != WORD_CLASSES_KIND:
-            advice = "Give a file of word classes, or clusters as text."
-            raise ModelError(f"{name}: expected word classes, got a {quote(kind)} model. {advice}")
+            raise ModelError(f"{name}: expected word classes, got a {quote(kind)} model. Learn classes first.")
         classes = WordClasses.restore(archive)
         archive.check_empty()
         return classes
@@ -162,8 +161,9 @@ def read_meta(archive: Archive) -> None:
         raise archive.error("expected a format version in its description")
     if version > FORMAT:
         newer = f"{shortened(str(version))}, written by tagger {shortened(str(meta.get('program')))}"
-        advice = f"Update this program, tagger {__version__}."
-        raise ModelError(f"{archive.name}: expected a format up to {FORMAT}, got {newer}. {advice}")
+        raise ModelError(
+            f"{archive.name}: expected format {FORMAT} or older, got {newer}. Update tagger {__version__}."
+        )
 
 
 def build(archive: Archive) -> Tagger:

@@ -74,8 +74,7 @@ def tag_frequencies(classes: list[str], lexicon: Lexicon) -> Section:
     """List the tags by their training tokens, with the number of distinct words."""
     K = len(classes)
     tokens, words = lexicon.tag_counts(K), np.bincount(lexicon.rows.tags, minlength=K)
-    order = np.argsort(-tokens, kind="stable").tolist()
-    rows = [[classes[k], int(tokens[k]), int(words[k])] for k in order]
+    rows = [[classes[k], int(tokens[k]), int(words[k])] for k in np.argsort(-tokens, kind="stable").tolist()]
     return Section("tags", rows, ["tag", "tokens", "words"])
 
 

@@ -62,13 +62,11 @@ class Annotator:
         best, scores = lattice.best()  # (N,), (B,)
         if np.isneginf(scores).any():
             impossible = " ".join(sentences[int(np.argmin(scores))].words)[:CHARACTERS_SHOWN]
-            advice = "Check the lexicon and the tags in the input."
-            raise TaggerError(f"{impossible}: expected a sentence that some tagging is allowed for. {advice}")
+            raise TaggerError(f"{impossible}: expected an allowed tagging, got none. Check lexicon and input tags.")
         tags, probabilities = names[best], None
         if self.probabilities or self.min_probability:
             probabilities = np.minimum((lattice.marginals() * same[best]).sum(axis=1), 1.0)  # (N,)
-            unsure = np.round(probabilities, PROBABILITY_DIGITS) < self.min_probability
-            tags = np.where(unsure, ANY, tags)
+            tags = np.where(np.round(probabilities, PROBABILITY_DIGITS) < self.min_probability, ANY, tags)
         nbest = self.n_best(lattice, names) if self.nbest else [None] * len(sentences)
         listed = probabilities.tolist() if probabilities is not None and self.probabilities else None
         out, begin, tag_list = [], 0, tags.tolist()
@@ -80,7 +78,5 @@ class Annotator:
 
     def n_best(self, lattice: Lattice, names: np.ndarray) -> list[Sequence[tuple[float, Sequence[str]]] | None]:
         """Find the n best taggings of each sentence."""
-        return [
-            [(probability, names[path].tolist()) for probability, path in paths]
-            for paths in n_best(lattice, self.nbest)
-        ]
+        sentences = n_best(lattice, self.nbest)
+        return [[(probability, names[path].tolist()) for probability, path in paths] for paths in sentences]

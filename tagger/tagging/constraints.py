@@ -80,7 +80,7 @@ class Constraints:
             except KeyError as error:
                 token = f"{word}/{tag}"
                 problem = f"expected a tag of the model ({self.some_tags()}), got {quote(error.args[0])}"
-                return f"token {i}, {quote(token)}: {problem}. If all of it is a word, write {token}/{ANY}."
+                return f"token {i}, {quote(token)}: {problem}. Write {quote(f'{token}/{ANY}')} if all of it is a word."
         return None
 
     def some_tags(self) -> str:

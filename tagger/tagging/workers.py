@@ -129,8 +129,7 @@ class Pool:
 
 def died() -> TaggerError:
     """Make the error for a worker that died."""
-    advice = "The output is incomplete. Use 1 job, or free memory."
-    return TaggerError(f"jobs: a worker process died (killed, or out of memory). {advice}")
+    return TaggerError("jobs: a worker process died (killed, or out of memory); the output is incomplete. Use 1 job.")
 
 
 def serve(start: Callable[[], Work], pipe: Connection, inherited: list[Connection]) -> None:
