@@ -78,9 +78,9 @@ class EmissionModel:
         seen = np.bincount(owners, weights=self.lexicon.counts[entries], minlength=len(words))
         guess = np.tile(self.guesser.prior, (len(words), 1))
         rare = np.flatnonzero(seen <= self.rare_count)
-        own = tag_shares(self.lexicon.rows, self.lexicon.counts, ids[rare], K)
+        own_shares = tag_shares(self.lexicon.rows, self.lexicon.counts, ids[rare], K)
         strings = [words[i] for i in rare.tolist()]
-        guess[rare] = self.guesser(Letters(strings, initial_kinds(self.lexicon, strings, first[rare])), own)
+        guess[rare] = self.guesser(Letters(strings, initial_kinds(self.lexicon, strings, first[rare])), own_shares)
         if len(self.allowed.words):
             restrict_guess(guess, self.allowed.dense(lower_first_words(words, first, self.allowed.words), K))
         # λ / (count(x) + λ) · guess · P(x) / P(t), plus B for the tags seen with x

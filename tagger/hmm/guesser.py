@@ -63,10 +63,10 @@ class Level:
     counts: np.ndarray  # of each entry
     kappa: float
 
-    def refine(self, P: np.ndarray, scale: np.ndarray, keys: np.ndarray, own: np.ndarray | None = None) -> None:
+    def refine(self, P: np.ndarray, scale: np.ndarray, keys: np.ndarray, own_shares: np.ndarray | None = None) -> None:
         """Smooth in place: scale (words,) · P (words, K) goes in as the level above, and comes out as this level.
 
-        `own` (words, K) is subtracted from the counts. With count the sum of the counts, 0 for an unseen description:
+        `own_shares` (words, K) is subtracted from the counts. With count their sum, 0 for an unseen description:
 
             (counts + κ · scale · P) / (count + κ)  =  (scale · κ / (count + κ)) · (P + counts / (scale · κ))
 
@@ -74,8 +74,8 @@ class Level:
         """
         entries, owners = self.rows.found(find_keys(self.keys, keys))  # NO_KEY is never among the keys
         cells, counts = owners * P.shape[1] + self.rows.tags[entries], self.counts[entries].astype(float)
-        if own is not None:
-            counts = np.maximum(counts - own.ravel()[cells], 0.0)
+        if own_shares is not None:
+            counts = np.maximum(counts - own_shares.ravel()[cells], 0.0)
         P.ravel()[cells] += counts / (scale * self.kappa)[owners]
         scale *= self.kappa / (np.bincount(owners, weights=counts, minlength=len(P)) + self.kappa)
         np.maximum(scale, LEAST, out=scale)
@@ -92,6 +92,7 @@ class Guesser:
 
     @property
     def suffix_length(self) -> int:
+        """The longest suffix, in letters."""
         return len(self.spelling_models[1])
 
     @classmethod
@@ -119,20 +120,20 @@ class Guesser:
         rarest = rare & (total == total[rare].min())
         fitted = sample_words(rarest, K)
         sample = np.concatenate([fitted, sample_words(rare & ~rarest, K)])
-        own = tag_shares(rows, counts, sample, K)
+        own_shares = tag_shares(rows, counts, sample, K)
         guesser = cls(prior, models, np.ones(1 + len(models)))
         width = max(FIT_TAGS, int(rows.widths[sample].max()))
-        scores, gold = guesser.likely_scores(take_words(keys.values(), sample), own, width)
+        scores, gold = guesser.likely_scores(take_words(keys.values(), sample), own_shares, width)
         guesser.weights = fit_weights(scores[: len(fitted)], gold[: len(fitted)])
         P, _ = pool(guesser.weights, scores)
         return guesser, sample, P[gold > 0]
 
-    def __call__(self, letters: Letters, own: np.ndarray | None = None) -> np.ndarray:
-        """Compute P(tag) (words, K); `own` (words, K) are the words' own counts, which are left out."""
+    def __call__(self, letters: Letters, own_shares: np.ndarray | None = None) -> np.ndarray:
+        """Compute P(tag) (words, K); `own_shares` (words, K), the words' own part of the counts, is left out."""
         keys, words = spelling_keys(letters, self.suffix_length).values(), len(letters.lengths)
         P = np.empty((words, len(self.prior)))
         for block in self.blocks(words):
-            scores = self.expert_scores(take_words(keys, block), None if own is None else own[block])
+            scores = self.expert_scores(take_words(keys, block), None if own_shares is None else own_shares[block])
             P[block], _ = pool(self.weights, scores)
         return P
 
@@ -141,7 +142,7 @@ class Guesser:
         size = max(1, BLOCK_CELLS // len(self.prior))
         return [slice(i, i + size) for i in range(0, words, size)]
 
-    def expert_scores(self, keys: list[SpellingKeys], own: np.ndarray | None) -> np.ndarray:
+    def expert_scores(self, keys: list[SpellingKeys], own_shares: np.ndarray | None) -> np.ndarray:
         """Compute the scores (words, 1 + models, K) of the pool: log P_0, and log P_i / P_0 of each spelling model."""
         words, log_prior = len(keys[0][0]), np.log(self.prior)
         scores = np.empty((words, 1 + len(keys), len(log_prior)))
@@ -150,15 +151,15 @@ class Guesser:
         for i, (levels, of_model) in enumerate(zip(self.spelling_models, keys, strict=True), 1):
             P[:], scale = self.prior, np.ones(words)
             for level, key in zip(levels, of_model, strict=True):
-                level.refine(P, scale, key, own)
+                level.refine(P, scale, key, own_shares)
             np.add(np.log(P, out=P), np.log(scale)[:, None] - log_prior, out=scores[:, i])
         return scores
 
-    def likely_scores(self, keys: list[SpellingKeys], own: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
-        """Compute the scores of the `width` likeliest tags of each word, and cut its `own` to those tags."""
+    def likely_scores(self, keys: list[SpellingKeys], gold: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+        """Compute the scores of the `width` likeliest tags of each word, and cut `gold`, its own shares, to those."""
         if width >= len(self.prior):
-            return self.expert_scores(keys, own), own
-        blocks = ((take_words(keys, block), own[block]) for block in self.blocks(len(own)))
+            return self.expert_scores(keys, gold), gold
+        blocks = ((take_words(keys, block), gold[block]) for block in self.blocks(len(gold)))
         narrow_blocks = [keep_likely_tags(self.expert_scores(*block), block[1], width) for block in blocks]
         scores, gold = map(np.concatenate, zip(*narrow_blocks, strict=True))
         return scores, gold

@@ -63,14 +63,12 @@ def candidates(emissions: EmissionModel, transitions: LexicalizedTransitions) ->
     return score
 
 
-def path_terms(
-    words: Words, classes: list[str], emissions: EmissionModel, transitions: LexicalizedTransitions
-) -> Terms:
+def path_terms(words: Words, tags: list[str], emissions: EmissionModel, transitions: LexicalizedTransitions) -> Terms:
     """Make the function that splits the score of a path into terms (`Tagger.score_terms`)."""
     forms, *_ = emissions.forms([words])
     scores, ids = emissions(forms)
-    K, T = len(classes), len(words)
-    names = [*classes, "end of sentence"]
+    K, T = len(tags), len(words)
+    names = [*tags, "end of sentence"]
 
     def terms(path: Sequence[int], t: int) -> dict[str, float]:
         """Score the emissions of tokens t and t + 1, and the steps to the tag of t and to the two after it."""

@@ -62,6 +62,7 @@ class WordTagTable:
 
     @classmethod
     def empty(cls, K: int) -> WordTagTable:
+        """Make a table without words."""
         return cls.of([], np.empty(0, np.int64), np.empty(0), K)
 
     @classmethod
@@ -118,6 +119,7 @@ class RawTextTable:
         return len(self.inside.words) + len(self.first.words)
 
     def forms(self) -> list[WordForm]:
+        """List all word forms of the table."""
         return [*self.inside.words.strings(), *map(FirstWord, self.first.words.strings())]
 
     def dense(self, words: Sequence[str], first: np.ndarray, K: int) -> np.ndarray:
@@ -138,5 +140,5 @@ class RawTextTable:
             return cls(inside, WordTagTable.restore(archive, "raw.first", K))
         words = inside.words.strings()
         first = np.array([word.startswith(("\n", "\r")) for word in words], bool)
-        bare = [word[is_first:] for word, is_first in zip(words, first.tolist(), strict=True)]
+        bare = [word[1:] if is_first else word for word, is_first in zip(words, first.tolist(), strict=True)]
         return cls.from_dense(bare, first, inside.dense(words, K))

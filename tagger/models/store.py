@@ -161,9 +161,7 @@ def read_meta(archive: Archive) -> None:
         raise archive.error("expected a format version in its description")
     if version > FORMAT:
         newer = f"{shortened(str(version))}, written by tagger {shortened(str(meta.get('program')))}"
-        raise ModelError(
-            f"{archive.name}: expected format {FORMAT} or older, got {newer}. Update tagger {__version__}."
-        )
+        raise ModelError(f"{archive.name}: expected format up to {FORMAT}, got {newer}. Update tagger {__version__}.")
 
 
 def build(archive: Archive) -> Tagger:
