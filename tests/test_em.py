@@ -62,12 +62,12 @@ def test_the_prior_is_that_of_the_probabilities():
     difference = (n * old)[some] @ np.log(new[some] / old[some])
     assert teacher.trigram_prior(near) - teacher.trigram_prior(model.transition_model_) == pytest.approx(difference)
     np.testing.assert_allclose(new.reshape(-1, K + 1).sum(axis=1), 1.0, atol=1e-12)
-    every = [*dict.fromkeys([*teacher.strings, *model.lexicon_.words.strings()])]
+    every = [*dict.fromkeys([*teacher.forms, *model.lexicon_.words.strings()])]
     before, after = (np.exp(m(every)[0]) for m in (model.emission_model_, words))
     np.testing.assert_allclose(after.sum(axis=0), before.sum(axis=0), rtol=1e-9)  # each tag keeps its mass
     added = after / words.scale[0] - before
     factor = np.stack([words.scale[0], np.ones(K)])
-    assert teacher.word_prior(teacher.n * added[: len(teacher.strings)], factor) == pytest.approx(
+    assert teacher.word_prior(teacher.n * added[: len(teacher.forms)], factor) == pytest.approx(
         ((teacher.n * before) * np.log(after / before)).sum()
     )
 
@@ -88,7 +88,7 @@ def test_with_all_tags_told_expectation_is_counting():
         for u, v, w in zip(tags, tags[1:], tags[2:], strict=False):
             expected[u, v, w] += 1
     np.testing.assert_allclose(counts, expected.ravel(), atol=1e-9)
-    for word, row in zip(teacher.strings, found.words, strict=True):
+    for word, row in zip(teacher.forms, found.words, strict=True):
         tags = [tag for s in told for w, tag in zip(s.words, s.tags, strict=True) if w == word]
         np.testing.assert_allclose(row, [tags.count(name) for name in model.classes_], atol=1e-9)
 

@@ -62,8 +62,8 @@ class EMTrainer:
     def __init__(self, text: EMText, transitions: LexicalizedTransitions, emissions: EmissionModel) -> None:
         self.text, self.transitions, self.emissions = text, transitions, emissions
         windows = Windows.of(text.sentences, 0)
-        self.strings, self.ids = windows.words, windows.at(0)
-        scored = candidates(emissions, transitions)(self.strings)
+        self.forms, self.ids = windows.words, windows.at(0)
+        scored = candidates(emissions, transitions)(self.forms)
         self.numbers, self.candidates, self.places = scored["words"], scored["candidates"], scored["places"]
         self.counted = np.exp(scored["scores"])  # (V, K) P(x | v) of the first model
         self.untagged = text.allowed is None  # then frequent words keep their probabilities
@@ -71,7 +71,7 @@ class EMTrainer:
         lexicon = emissions.lexicon
         self.n = lexicon.tag_counts(transitions.K)
         # (2, K) the prior's pseudo-counts of all words, in the text or not: learned ones, fixed ones
-        in_text = set(self.strings)
+        in_text = set(self.forms)
         scores, ids = emissions([word for word in lexicon.words.strings() if word not in in_text])
         P = np.concatenate([self.counted, np.exp(scores)])
         self.mass = self.n * sum_groups(P, np.append(self.fixed, emissions.frequent(ids) & self.untagged))
@@ -96,7 +96,7 @@ class EMTrainer:
             added = expected.words / self.n
             gain = self.trigram_prior(transitions) - self.trigram_prior(self.transitions)
             prior = gain + self.word_prior(expected.words, factor)
-        return transitions, self.emissions.add_raw(self.strings, added, factor if self.untagged else factor[[0, 0]])
+        return transitions, self.emissions.add_raw(self.forms, added, factor if self.untagged else factor[[0, 0]])
 
     def expect(self, transitions: LexicalizedTransitions, P: np.ndarray) -> ExpectedCounts:
         """Compute the expected counts under these transitions and the emissions P (V, K)."""
