@@ -1,7 +1,7 @@
-"""What goes on beside a training: a dev set is scored, the best is kept, what was reached is saved, watchers are told.
+"""The training monitor: dev scores, early stopping, checkpoints and progress callbacks.
 
-Whoever learns tells the course how far things have come, and hears when it is time to stop. What is kept and what is
-judged may differ: a checkpoint holds all that is needed to go on, the dev set judges the weights of a model.
+The training loop reports each iteration and is told when to stop. The weights saved and the weights scored may differ:
+a checkpoint holds all that is needed to resume, the dev set scores the weights of a model.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from tagger.models.checkpoint import Checkpoint, State
 
 @dataclass(frozen=True)
 class Progress:
-    """What a watcher is told after an iteration; `seconds` count from the end of encoding."""
+    """A report after an iteration; `seconds` count from the end of encoding."""
 
     iteration: int
-    loss: float | None  # of the whole corpus; None while warming up on a part of it
+    loss: float | None  # of the whole corpus; None during warm-up on a part of it
     seconds: float
     dev_accuracy: float | None
 
 
-ProgressCallback = Callable[[Progress], "str | None"]  # may answer with a reason to stop
-INTERRUPTED = "it was interrupted"  # the reason of somebody who may want to go on later
+ProgressCallback = Callable[[Progress], "str | None"]  # may return a reason to stop
+INTERRUPTED = "it was interrupted"  # a reason to stop after which training may be resumed
 
 
 @dataclass
 class TrainingMonitor:
-    """`dev_score` gives the accuracy of weights on the dev set, if there is one, every `dev_every` iterations."""
+    """Scores the dev set every `dev_every` iterations, keeps the best weights, and writes checkpoints."""
 
-    patience: int  # scorings without a gain
+    patience: int  # dev scores without a gain before training stops
     dev_every: int
-    dev_score: Callable[[np.ndarray], float] | None
+    dev_score: Callable[[np.ndarray], float] | None  # the accuracy of weights; None without a dev set
     watch: ProgressCallback
     checkpoint: Checkpoint | None
-    prints: dict[str, str]  # of what a checkpoint belongs to
+    prints: dict[str, str]  # fingerprints of what a checkpoint depends on
     unit: str = "iteration"
     state: State = field(init=False)
 
     def start(self, weights: np.ndarray, best: int | None = None) -> State:
-        """Begin with these weights, or with those of the checkpoint; `best` is the size of the ones judged."""
+        """Start with these weights, or resume from the checkpoint; `best` is the size of the scored weights."""
         self.begin = time.perf_counter()
         self.state = State(0, weights)
         if self.checkpoint and self.checkpoint.resume:
@@ -55,7 +55,7 @@ class TrainingMonitor:
     def after(
         self, iteration: int, loss: float | None, weights: np.ndarray, judged: np.ndarray | None = None
     ) -> str | None:
-        """One iteration is done. The answer is a reason to stop, if there is one."""
+        """Report an iteration; return a reason to stop, or None."""
         self.state.iteration, self.state.weights = iteration, weights
         due = loss is not None and iteration % self.dev_every == 0
         accuracy = self.score_dev(judged) if due else None
@@ -69,11 +69,12 @@ class TrainingMonitor:
         return stop
 
     def save(self) -> None:
+        """Write the checkpoint, if there is one."""
         if self.checkpoint:
             self.checkpoint.save(self.state, self.prints)
 
     def score_dev(self, judged: np.ndarray | None = None) -> float | None:
-        """The accuracy of the weights to be judged, by default the present ones; the best ones are kept."""
+        """Score weights on the dev set, by default the present ones, and keep the best; None without a dev set."""
         if self.dev_score is None:
             return None
         weights = self.state.weights if judged is None else judged
