@@ -105,10 +105,10 @@ def test_tags_that_get_one_name_share_their_probability(model):
 def test_a_tag_of_the_model_is_itself_before_it_is_a_choice():
     model = CRFTagger(max_iterations=5).fit([Sentence(["a", "b", "c"], ["X", "X|Y", "Y"])])
     constraints = Constraints(model.classes_, keep_tags=True)
-    assert constraints.kept("X|Y") == {model.classes_.index("X|Y")}
-    assert constraints.kept("?") is None
+    assert constraints.input_tags("X|Y") == {model.classes_.index("X|Y")}
+    assert constraints.input_tags("?") is None
     question = CRFTagger(max_iterations=5).fit([Sentence(["a", "b"], ["?", "Y"])])
-    assert Constraints(question.classes_, keep_tags=True).kept("?") == {0}
+    assert Constraints(question.classes_, keep_tags=True).input_tags("?") == {0}
 
 
 def test_faults_name_the_token(model):

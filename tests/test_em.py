@@ -7,9 +7,9 @@ from tagger import HMMTagger, Sentence, load_model, save_model
 from tagger.corpus.partial import read_choices
 from tagger.errors import TrainingError
 from tagger.hmm.affixes import Letters
-from tagger.hmm.em import EMText, EMTrainer, Expected, observe
-from tagger.hmm.emissions import Entries, FirstWord, confine, plain, spelled
-from tagger.hmm.tagger import candidates
+from tagger.hmm.em import EMText, EMTrainer, ExpectedCounts, observe
+from tagger.hmm.emissions import restrict_guess
+from tagger.hmm.word_tags import FirstWord, WordTagTable, lower_first_words, split_forms
 
 TEXT = [
     ("the dog barks .", "D N V ."),
@@ -53,9 +53,7 @@ def test_the_prior_is_that_of_the_probabilities():
     model = HMMTagger(rare_count=3).fit(sentences(TEXT))
     K = len(model.classes_)
     text = EMText("some", [["the", "zig", "barks"], ["dogs"]], [np.ones((3, K), bool), np.ones((1, K), bool)])
-    teacher = EMTrainer(
-        text, model.transition_model_, model.emission_model_, candidates(model.emission_model_, model.transition_model_)
-    )
+    teacher = EMTrainer(text, model.transition_model_, model.emission_model_)
     near, words = teacher.learn(2, lambda *told: None)
     pairs, w = np.divmod(np.arange((K + 1) ** 3), K + 1)
     old, new = (t.transitions.probabilities(pairs, w) for t in (model.transition_model_, near))
@@ -64,12 +62,12 @@ def test_the_prior_is_that_of_the_probabilities():
     difference = (n * old)[some] @ np.log(new[some] / old[some])
     assert teacher.trigram_prior(near) - teacher.trigram_prior(model.transition_model_) == pytest.approx(difference)
     np.testing.assert_allclose(new.reshape(-1, K + 1).sum(axis=1), 1.0, atol=1e-12)
-    every = [*dict.fromkeys([*teacher.strings, *model.lexicon_.words.strings()])]
+    every = [*dict.fromkeys([*teacher.forms, *model.lexicon_.words.strings()])]
     before, after = (np.exp(m(every)[0]) for m in (model.emission_model_, words))
     np.testing.assert_allclose(after.sum(axis=0), before.sum(axis=0), rtol=1e-9)  # each tag keeps its mass
     added = after / words.scale[0] - before
     factor = np.stack([words.scale[0], np.ones(K)])
-    assert teacher.word_prior(teacher.n * added[: len(teacher.strings)], factor) == pytest.approx(
+    assert teacher.word_prior(teacher.n * added[: len(teacher.forms)], factor) == pytest.approx(
         ((teacher.n * before) * np.log(after / before)).sum()
     )
 
@@ -80,9 +78,7 @@ def test_with_all_tags_told_expectation_is_counting():
     K, told = len(numbers), sentences(TEXT)
     allowed = [np.eye(K, dtype=bool)[[numbers[tag] for tag in sentence.tags]] for sentence in told]
     text = EMText("told", [sentence.words for sentence in told], allowed)
-    teacher = EMTrainer(
-        text, model.transition_model_, model.emission_model_, candidates(model.emission_model_, model.transition_model_)
-    )
+    teacher = EMTrainer(text, model.transition_model_, model.emission_model_)
     found = teacher.expect(model.transition_model_, teacher.counted)
     keys, numbers3 = (np.concatenate(part) for part in zip(*found.trigrams, strict=True))
     counts = np.bincount(keys, weights=numbers3, minlength=(K + 1) ** 3)
@@ -92,7 +88,7 @@ def test_with_all_tags_told_expectation_is_counting():
         for u, v, w in zip(tags, tags[1:], tags[2:], strict=False):
             expected[u, v, w] += 1
     np.testing.assert_allclose(counts, expected.ravel(), atol=1e-9)
-    for word, row in zip(teacher.strings, found.words, strict=True):
+    for word, row in zip(teacher.forms, found.words, strict=True):
         tags = [tag for s in told for w, tag in zip(s.words, s.tags, strict=True) if w == word]
         np.testing.assert_allclose(row, [tags.count(name) for name in model.classes_], atol=1e-9)
 
@@ -109,7 +105,7 @@ def test_what_frequent_words_explain_is_not_put_down_to_others():
     """Mixtures: the shares of all parts of a probability add up to what is expected."""
     model = HMMTagger(rare_count=2).fit(sentences(TEXT))
     assert len(model.transition_model_.entries)
-    found = Expected([], np.zeros((3, len(model.classes_))), 0.0)
+    found = ExpectedCounts([], np.zeros((3, len(model.classes_))), 0.0)
     _, lattice = next(model.lattices([["the", "dog", "barks"]]))
     observe(lattice.trellis, np.arange(3), 1.0, model.transition_model_, found)
     assert 0 < found.words.sum() < 3 and 0 < found.trigrams[0][1].sum() < 4
@@ -153,9 +149,9 @@ def test_a_file_of_an_earlier_version_with_marked_first_words_is_read(tmp_path):
     model, _ = climb(unlabeled=[line.split() for line in [*RAW, "Zig barks .", "The zig"]])
     K, raw = len(model.classes_), model.emission_model_.raw
     assert set(raw.first.words.strings()) >= {"Zig", "Sleeping"}
-    words, first = spelled(raw.forms())
+    words, first = split_forms(raw.forms())
     marked = ["\r" * is_first + word for word, is_first in zip(words, first.tolist(), strict=True)]
-    earlier = Entries.nonzero(marked, raw.dense(words, first, K))
+    earlier = WordTagTable.from_dense(marked, raw.dense(words, first, K))
     save_model(model, tmp_path / "new.npz")
     arrays = {name: array for name, array in np.load(tmp_path / "new.npz").items() if not name.startswith("raw.first")}
     np.savez(tmp_path / "old.npz", **(arrays | earlier.arrays("raw")))
@@ -185,12 +181,12 @@ def test_a_lexicon_confines_words_and_is_stored(tmp_path):
 @pytest.mark.parametrize("lexicon", [{}, {"xyzzy": ["N", "V"], "dog": ["J"], "A": ["D"]}])
 def test_guesses_sum_to_one_with_and_without_a_lexicon(lexicon):
     model = HMMTagger().fit(sentences(TEXT), lexicon=lexicon)
-    words, first = spelled(["dog", "xyzzy", "A", "3", "日本", FirstWord("Xyzzy")])
+    words, first = split_forms(["dog", "xyzzy", "A", "3", "日本", FirstWord("Xyzzy")])
     guess = model.emission_model_.guesser(Letters(words, 2 * first))
-    confine(
+    restrict_guess(
         guess,
         model.emission_model_.allowed.dense(
-            plain(words, first, model.emission_model_.allowed.words), len(model.classes_)
+            lower_first_words(words, first, model.emission_model_.allowed.words), len(model.classes_)
         ),
     )
     np.testing.assert_allclose(guess.sum(axis=1), 1.0, atol=1e-12)

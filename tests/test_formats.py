@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, HMMTagger, Sentence, load_model, save_model
-from tagger.models.store import FORMAT, KINDS, load_classes, save_classes
+from tagger.models.store import FORMAT, MODEL_KINDS, load_classes, save_classes
 from tagger.neural.tagger import BiLSTMTagger
 from tagger.words.overlap import overlap
 
@@ -45,7 +45,7 @@ def write_examples(folder):
 
 
 @pytest.mark.parametrize("format", range(1, FORMAT + 1))
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MODEL_KINDS)
 def test_models_of_every_format_are_read(format, kind):
     model = load_model(EXAMPLES / f"format-{format}-{kind}.npz")
     assert model.kind == kind and model.predict(TEXT) == TAGS

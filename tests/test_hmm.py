@@ -12,11 +12,12 @@ from tagger.arrays.ragged import RaggedRows
 from tagger.errors import TrainingError
 from tagger.hmm import guesser
 from tagger.hmm.affixes import Letters
-from tagger.hmm.emissions import FirstWord, initial
-from tagger.hmm.guesser import Guesser, Level, learn_witness
-from tagger.hmm.opinion_pool import narrowed, pool_weights, pooled
-from tagger.hmm.smoothing import GRID, best_kappa, leaning
-from tagger.hmm.transitions import Steps, Transitions, votes
+from tagger.hmm.emissions import initial_kinds
+from tagger.hmm.guesser import Guesser, Level, learn_levels
+from tagger.hmm.opinion_pool import fit_weights, keep_likely_tags, pool
+from tagger.hmm.smoothing import GRID, best_kappa, smooth
+from tagger.hmm.transitions import Steps, Transitions, interpolation_weights
+from tagger.hmm.word_tags import FirstWord
 
 TEXT = [("the dog barks", "D N V"), ("a dog", "D N"), ("dogs bark", "N V"), ("The 3 cats sleep", "D C N V")]
 
@@ -131,7 +132,9 @@ def test_a_capital_at_the_start_of_a_sentence_means_what_it_meant_in_training():
         [],
         ["USA"],
     ]
-    assert initial(model.lexicon_, ["Green", "Zoe", "USA", "Zoe"], np.array([True, True, True, False])).tolist() == [
+    assert initial_kinds(
+        model.lexicon_, ["Green", "Zoe", "USA", "Zoe"], np.array([True, True, True, False])
+    ).tolist() == [
         1,
         2,
         0,
@@ -145,7 +148,7 @@ def test_leaving_one_out_picks_the_likeliest_kappa():
     large = best_kappa(np.zeros(2), np.full(2, 10.0), prior, weights)
     small = best_kappa(np.full(2, 10.0), np.full(2, 10.0), prior, weights)
     assert large > 1000 and small < 0.1
-    p = leaning(np.array([10.0, -1e-9]), np.array([10.0, 10.0]), prior, small)
+    p = smooth(np.array([10.0, -1e-9]), np.array([10.0, 10.0]), prior, small)
     np.testing.assert_allclose(p, [(10 + small * 0.5) / (10 + small), small * 0.5 / (10 + small)])
 
 
@@ -172,7 +175,7 @@ def test_every_kappa_of_a_witness_judges_each_word_by_the_others():
         guess |= {at: (a + k * g) / (b + k) for at, (_, a, b, g) in terms.items()}
     words, tags, shares = (np.array(column) for column in zip(*entries, strict=True))
     said = [np.array(keys, np.uint64) for keys in (vague, precise)]
-    levels = learn_witness(said, words, tags, shares, np.array(prior))
+    levels = learn_levels(said, words, tags, shares, np.array(prior))
     assert [level.kappa for level in levels] == pytest.approx(expected)
     for level, keys in zip(levels, (vague, precise), strict=True):
         counted = Counter()
@@ -184,9 +187,9 @@ def test_every_kappa_of_a_witness_judges_each_word_by_the_others():
 
 
 def test_descriptions_keep_each_tag_once():
-    endings = {"ing": "V", "ed": "A", "ng": "N"}
-    text = [(f"{stem}{end} a", f"{tag} D") for stem in "bcdfgh" for end, tag in endings.items()]
-    levels = [level for witness in fitted(text).emission_model_.guesser.witnesses for level in witness]
+    suffixes = {"ing": "V", "ed": "A", "ng": "N"}
+    text = [(f"{stem}{end} a", f"{tag} D") for stem in "bcdfgh" for end, tag in suffixes.items()]
+    levels = [level for witness in fitted(text).emission_model_.guesser.spelling_models for level in witness]
     assert any((level.rows.widths > 1).any() for level in levels)
     for level in levels:
         assert (np.diff(level.rows.owners * 4 + level.rows.tags) > 0).all()
@@ -302,11 +305,11 @@ def test_weights_of_witnesses_come_back_from_what_they_pooled():
     random = np.random.default_rng(0)
     opinions = random.normal(size=(400, 3, 5))
     weights = np.array([0.9, 0.3, 0.6])
-    P, log_Z = pooled(weights, opinions)
+    P, log_Z = pool(weights, opinions)
     sums = np.einsum("i,nik->nk", weights, opinions)
     np.testing.assert_allclose(P, np.exp(sums) / np.exp(sums).sum(axis=1, keepdims=True), rtol=1e-12)
     np.testing.assert_allclose(log_Z, np.log(np.exp(sums).sum(axis=1)), rtol=1e-12)
-    np.testing.assert_allclose(pool_weights(opinions, P), weights, atol=1e-3)
+    np.testing.assert_allclose(fit_weights(opinions, P), weights, atol=1e-3)
 
 
 def test_weights_of_few_words_stay_near_the_usual_ones():
@@ -315,9 +318,9 @@ def test_weights_of_few_words_stay_near_the_usual_ones():
     opinions, gold = random.normal(size=(6, 3, 4)), np.eye(4)[random.integers(4, size=6)]
 
     def objective(a):
-        return (gold * np.log(pooled(a, opinions)[0])).sum() - ((a - [1.0, 0.5, 0.5]) ** 2).sum() / 2
+        return (gold * np.log(pool(a, opinions)[0])).sum() - ((a - [1.0, 0.5, 0.5]) ** 2).sum() / 2
 
-    found = pool_weights(opinions, gold)
+    found = fit_weights(opinions, gold)
     slopes = [objective(found + step) - objective(found - step) for step in 1e-4 * np.eye(3)]
     np.testing.assert_allclose(slopes, 0.0, atol=1e-6)
 
@@ -326,7 +329,7 @@ def test_of_many_tags_the_true_and_the_likeliest_are_judged():
     """With the usual weights, 1 and 1/2, tags 3 and 1 of the first word seem likeliest, of the second 4 and 3."""
     opinions = np.array([[[0.0, 2, 1, 1, 0], [0, 0, 0, 4, 0]], [[0.0, 1, 2, 3, 4], [0, 0, 0, 0, 0]]])
     gold = np.array([[0.5, 0, 0, 0.5, 0], [0, 0, 0, 0, 1.0]])
-    few, true = narrowed(opinions, gold, 3)
+    few, true = keep_likely_tags(opinions, gold, 3)
     np.testing.assert_array_equal(few, [opinions[0][:, [0, 1, 3]], opinions[1][:, [2, 3, 4]]])
     np.testing.assert_array_equal(true, [[0.5, 0, 0.5], [0, 0, 1]])
 
@@ -334,8 +337,8 @@ def test_of_many_tags_the_true_and_the_likeliest_are_judged():
 def test_a_word_may_have_more_tags_than_are_judged_of_others(monkeypatch):
     text = [("a b c d a b", "X Y Z X Y Z"), ("e f g e", "X Y Z Y")]
     exact = fitted(text).emission_model_
-    monkeypatch.setattr(guesser, "LIKELY", 1)
-    monkeypatch.setattr(guesser, "AT_ONCE", 6)  # two words at a time
+    monkeypatch.setattr(guesser, "FIT_TAGS", 1)
+    monkeypatch.setattr(guesser, "BLOCK_CELLS", 6)  # two words at a time
     near = fitted(text).emission_model_
     assert near.strength == exact.strength  # words of two tags are judged by those two
     assert np.abs(near.guesser.weights - exact.guesser.weights).max() < 0.3
@@ -358,7 +361,7 @@ def test_the_weights_are_judged_by_the_rarest_words():
 def pieces(word, initial=0):
     """Everything the witnesses see of a word."""
     letters = Letters([word], np.array([initial]))
-    found = [*letters.endings(3), *letters.beginnings(2), letters.whole(), letters.numbered()]
+    found = [*letters.suffixes(3), *letters.prefixes(2), letters.lower_case(), letters.number_pattern()]
     return [int(key[0]) for key in found], int(letters.shape()[0]), int(letters.case()[0])
 
 
@@ -380,9 +383,9 @@ def test_many_words_at_once_are_the_same_as_one_by_one():
     initial = np.array([2 * (word == "The") for word in words])
     letters = Letters(words, initial)
     for i, word in enumerate(words):
-        endings, shape, case = pieces(word, initial[i])
-        many = [*letters.endings(3), *letters.beginnings(2), letters.whole(), letters.numbered()]
-        assert [int(key[i]) for key in many] == endings
+        suffixes, shape, case = pieces(word, initial[i])
+        many = [*letters.suffixes(3), *letters.prefixes(2), letters.lower_case(), letters.number_pattern()]
+        assert [int(key[i]) for key in many] == suffixes
         assert (int(letters.shape()[i]), int(letters.case()[i])) == (shape, case)
 
 
@@ -419,7 +422,9 @@ def test_interpolation_by_hand():
 
 
 def test_votes_of_the_first_order_have_no_third():
-    assert votes(*(np.array([5.0]),) * 4, np.array([5.0]), 100, 1).tolist() == pytest.approx([1 / 7, 6 / 7, 0.0])
+    assert interpolation_weights(*(np.array([5.0]),) * 4, np.array([5.0]), 100, 1).tolist() == pytest.approx(
+        [1 / 7, 6 / 7, 0.0]
+    )
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -457,7 +462,7 @@ def test_words_given_two_tags_share_what_they_share_given_one():
         given = np.exp(near.arrivals(pairs, np.log(base), own)).sum()
         total = given + near.others[v] * near.other_share[u * (K + 1) + v]
         # base and others add up to about 1, the rest is counted exactly
-        share = near.before_rest[u * (K + 1) + v]
+        share = near.before_backoff[u * (K + 1) + v]
         assert total - share * (base.sum() + near.others[v]) == pytest.approx(1 - share, abs=1e-12)
 
 

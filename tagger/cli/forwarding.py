@@ -10,10 +10,10 @@ import click
 from tagger.cli.options import Decorated
 from tagger.cli.paths import InputFile, check_files, declared_files
 from tagger.experiments.crossval import TaggerFactory
-from tagger.models.store import KINDS, kind_of
+from tagger.models.store import MODEL_KINDS, model_class
 
 kind_option = click.option(
-    "--kind", type=click.Choice(list(KINDS)), default="crf", show_default=True, help="The model to train."
+    "--kind", type=click.Choice(list(MODEL_KINDS)), default="crf", show_default=True, help="The model to train."
 )
 CONTEXT = {"ignore_unknown_options": True, "allow_interspersed_args": True}
 
@@ -34,12 +34,14 @@ def make_of(kind: str, options: tuple[str, ...]) -> TaggerFactory:
     try:
         context = training.make_context(f"tagger train-{kind}", ["-", *options])
     except click.NoSuchOption as error:
-        others = [own for own in KINDS if any(error.option_name in of.opts for of in training_command(own).params)]
+        others = [
+            own for own in MODEL_KINDS if any(error.option_name in of.opts for of in training_command(own).params)
+        ]
         if not others:
             raise
         where = " or ".join(others)
         raise click.UsageError(f"{error.option_name} is no option of train-{kind}: it is for --kind {where}.") from None
-    names = inspect.signature(kind_of(kind)).parameters
+    names = inspect.signature(model_class(kind)).parameters
     for option in training.params:
         named = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
         if named and isinstance(option, click.Option) and option.name not in names:
@@ -48,4 +50,4 @@ def make_of(kind: str, options: tuple[str, ...]) -> TaggerFactory:
     # The corpus and the model of the training command stand for nothing here, but a template is read.
     read = [file for file in declared_files(context) if file.is_option and isinstance(file.type, InputFile)]
     check_files([*declared_files(click.get_current_context()), *read])
-    return TaggerFactory(kind_of(kind), settings | ({"threads": 1} if "threads" in settings else {}))
+    return TaggerFactory(model_class(kind), settings | ({"threads": 1} if "threads" in settings else {}))

@@ -1,18 +1,17 @@
-"""Learning from text whose tags are not, or not all, known: Baum–Welch, with the counted model as a prior.
+"""Baum–Welch: learning from partly tagged and untagged text, with the counted model as a prior.
 
-Every round asks the present model how often each trigram of tags and each word with each tag is to be expected in the
-text, and adds that to what was counted in tagged text (MAP-EM, Dempster, Laird & Rubin 1977):
+Every iteration computes the expected counts of tag trigrams and of words with tags under the present model, and adds
+them to the counts of tagged text (MAP-EM, Dempster, Laird & Rubin 1977):
 
-    P'(w | u, v) ∝ n(u, v) · P(w | u, v) + ω · expected(u, v, w)        n: how often it was seen in tagged text
+    P'(w | u, v) ∝ n(u, v) · P(w | u, v) + ω · expected(u, v, w)        n: the counts in tagged text
     P'(x | v)    ∝ n(v)    · P(x | v)    + ω · expected(x, v)
 
-That maximises  ω · log p(text) + log of a Dirichlet prior  a little more in every round, never less.
+The objective  ω · log p(text) + log of a Dirichlet prior  never falls.
 
-Partly tagged text teaches all of that. Text without any tags is known to do harm where much is known already (Merialdo
-1994), and measurements here agree: so it teaches no transitions and nothing about frequent words, which keep their
-share of each tag, and it weighs no more than the tagged text (ω ≤ 1). What frequent words do to their neighbours always
-stays as it was counted: those formulas are mixtures, and of each only the part that rests on the probabilities above is
-put down to them.
+Partly tagged text changes all of that. Untagged text is known to do harm where much tagged text is given (Merialdo
+1994), and measurements here agree: so it changes no transitions and no frequent words, which keep their share of each
+tag, and it weighs no more than the tagged text (ω ≤ 1). The lexicalised counts of frequent words never change. Their
+formulas are mixtures with P(w | u, v) and P(x | v), and of each expected count only the share of these terms is added.
 """
 
 from __future__ import annotations
@@ -29,153 +28,153 @@ from tagger.chain.candidates import CandidateStep, Trellis
 from tagger.chain.forward_backward import forward_backward
 from tagger.chain.lattice import CandidateLattice
 from tagger.chain.pack import Pack, batches
-from tagger.hmm.emissions import EmissionModel, WordForm
+from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions
+from tagger.hmm.scorer import candidates
+from tagger.hmm.word_tags import WordForm
 from tagger.words.windows import Windows
 
-EMCallback = Callable[[str, int, float], None]  # the text's name, the round, log p(text) + log prior
-Candidates = Callable[[Sequence[WordForm]], dict[str, np.ndarray]]
+EMCallback = Callable[[str, int, float], None]  # the text's name, the iteration, log p(text) + log prior
 
 
 @dataclass(frozen=True)
 class EMText:
-    """Sentences to learn from, what each token may be, and how much they weigh."""
+    """Sentences to learn from, the tags allowed at each token, and the weight ω."""
 
     name: str
     sentences: list[Sequence[WordForm]]
-    allowed: list[np.ndarray] | None = None  # for each sentence (T, K); None: anything, there are no tags
+    allowed: list[np.ndarray] | None = None  # for each sentence (T, K); None for untagged text
     weight: float = 1.0  # ω
 
 
 @dataclass
-class Expected:
-    """What a model expects to find in a text."""
+class ExpectedCounts:
+    """The expected counts of a text under a model, times ω."""
 
-    trigrams: list[tuple[np.ndarray, np.ndarray]]  # keys and numbers, to be added up
+    trigrams: list[tuple[np.ndarray, np.ndarray]]  # keys and counts, to be summed by key
     words: np.ndarray  # (V, K)
     score: float  # ω · log p(text)
 
 
 class EMTrainer:
-    """Goes through a text again and again. Candidates are those of the first model, so that rounds can be compared."""
+    """EM on one text. All iterations use the candidate tags of the first model, so their objectives compare."""
 
-    def __init__(
-        self, text: EMText, neighbours: LexicalizedTransitions, words: EmissionModel, candidates: Candidates
-    ) -> None:
-        self.text, self.first, self.words = text, neighbours, words
+    def __init__(self, text: EMText, transitions: LexicalizedTransitions, emissions: EmissionModel) -> None:
+        self.text, self.transitions, self.emissions = text, transitions, emissions
         windows = Windows.of(text.sentences, 0)
-        self.strings, self.ids = windows.words, windows.at(0)
-        known = candidates(self.strings)
-        self.numbers, self.candidates, self.places = known["words"], known["candidates"], known["places"]
-        self.counted = np.exp(known["scores"])  # (V, K) P(x | v) as the first model has it
-        self.apart = text.allowed is None  # frequent words are a group of their own, about which nothing is learned
-        self.group = words.frequent(self.numbers) & self.apart  # (V,)
-        lexicon = words.lexicon
-        self.n = lexicon.tag_counts(neighbours.K)
-        here = set(self.strings)
-        strings = [word for word in lexicon.words.strings() if word not in here]
-        scores, ids = words(strings)
-        every = np.concatenate([self.counted, np.exp(scores)])
-        self.mass = self.n * by_group(every, np.append(self.group, words.frequent(ids) & self.apart))
-        # (2, K) the prior's pseudo-counts of all words, tagged and raw
+        self.forms, self.ids = windows.words, windows.at(0)
+        scored = candidates(emissions, transitions)(self.forms)
+        self.numbers, self.candidates, self.places = scored["words"], scored["candidates"], scored["places"]
+        self.counted = np.exp(scored["scores"])  # (V, K) P(x | v) of the first model
+        self.untagged = text.allowed is None  # then frequent words keep their probabilities
+        self.fixed = emissions.frequent(self.numbers) & self.untagged  # (V,)
+        lexicon = emissions.lexicon
+        self.n = lexicon.tag_counts(transitions.K)
+        # (2, K) the prior's pseudo-counts of all words, in the text or not: learned ones, fixed ones
+        in_text = set(self.forms)
+        scores, ids = emissions([word for word in lexicon.words.strings() if word not in in_text])
+        P = np.concatenate([self.counted, np.exp(scores)])
+        self.mass = self.n * sum_groups(P, np.append(self.fixed, emissions.frequent(ids) & self.untagged))
 
-    def learn(self, rounds: int, watch: EMCallback) -> tuple[LexicalizedTransitions, EmissionModel]:
-        neighbours, factor, added, prior = self.first, np.ones_like(self.mass), np.zeros_like(self.counted), 0.0
-        for iteration in range(rounds + 1):
-            found = self.expect(neighbours, (self.counted + added) * factor[self.group.astype(int)])
-            watch(self.text.name, iteration, found.score + prior)
-            if iteration == rounds:
+    def learn(self, iterations: int, watch: EMCallback) -> tuple[LexicalizedTransitions, EmissionModel]:
+        """Run EM and return the new transitions and emissions."""
+        transitions, factor, added, prior = self.transitions, np.ones_like(self.mass), np.zeros_like(self.counted), 0.0
+        for iteration in range(iterations + 1):
+            expected = self.expect(transitions, (self.counted + added) * factor[self.fixed.astype(int)])
+            watch(self.text.name, iteration, expected.score + prior)
+            if iteration == iterations:
                 break
-            if self.apart:
-                found.words[self.group] = 0.0
+            if self.untagged:
+                expected.words[self.fixed] = 0.0
             else:
-                keys, numbers = add_up(found.trigrams, (neighbours.K + 1) ** 3)
-                neighbours = replace(self.first, transitions=self.first.transitions.learn(keys, numbers))
-            more = by_group(found.words, self.group)
+                keys, counts = sum_counts(expected.trigrams, (transitions.K + 1) ** 3)
+                new = self.transitions.transitions.add_expected(keys, counts)
+                transitions = replace(self.transitions, transitions=new)
+            # P'(x | v) = factor · (P(x | v) + added): the factor makes room for the added counts of its group
+            more = sum_groups(expected.words, self.fixed)
             factor = np.divide(self.mass, self.mass + more, out=np.ones_like(more), where=self.mass > 0)
-            added = found.words / self.n
-            prior = (
-                self.trigram_prior(neighbours) - self.trigram_prior(self.first) + self.word_prior(found.words, factor)
-            )
-        return neighbours, self.words.learn_raw(self.strings, added, factor if self.apart else factor[[0, 0]])
+            added = expected.words / self.n
+            gain = self.trigram_prior(transitions) - self.trigram_prior(self.transitions)
+            prior = gain + self.word_prior(expected.words, factor)
+        return transitions, self.emissions.add_raw(self.forms, added, factor if self.untagged else factor[[0, 0]])
 
-    def expect(self, neighbours: LexicalizedTransitions, P: np.ndarray) -> Expected:
-        """What these probabilities, with P (V, K) for words, expect of the text."""
+    def expect(self, transitions: LexicalizedTransitions, P: np.ndarray) -> ExpectedCounts:
+        """Compute the expected counts under these transitions and the emissions P (V, K)."""
         with np.errstate(divide="ignore"):
             scores = np.log(P)
-        found = Expected([], np.zeros_like(P), 0.0)
+        expected = ExpectedCounts([], np.zeros_like(P), 0.0)
         lengths = np.array([len(words) for words in self.text.sentences], np.int64)
         begins = np.cumsum(lengths) - lengths
         for group in batches(lengths):
             pack = Pack.of(lengths[group])
             tokens = consecutive(begins[group], lengths[group])
             lines = self.ids[tokens[pack.tokens]]
-            lattice = CandidateLattice(pack, neighbours, lines, self.numbers, scores, self.candidates, self.places)
+            lattice = CandidateLattice(pack, transitions, lines, self.numbers, scores, self.candidates, self.places)
             if self.text.allowed is not None:
                 lattice = lattice.restrict(np.concatenate([self.text.allowed[i] for i in group.tolist()]))
-            observe(lattice.trellis, lines, self.text.weight, neighbours, found)
-        return found
+            observe(lattice.trellis, lines, self.text.weight, transitions, expected)
+        return expected
 
     def trigram_prior(self, now: LexicalizedTransitions) -> float:
-        """Σ n(u, v) · P(w | u, v) · log P'(w | u, v), up to a constant.
+        """Compute Σ n(u, v) · P(w | u, v) · log P'(w | u, v), up to a constant.
 
-        Where only A speaks, P' = rest · A; all w together have Σ P · log rest, and the entries what they differ by.
+        P' = backoff · A + seen = backoff · A · (1 + seen / (backoff · A)): the first factor is summed over all w at
+        once, as Σ n · log backoff, the second over the entries of `seen`.
         """
-        first, new = self.first.transitions, now.transitions
-        n, rest = first.totals + 1, new.rest
-        pairs, w = new.pairs, new.keys % (new.K + 1)
-        base = rest[pairs] * new.A[pairs % (new.K + 1), w]
+        first, new = self.transitions.transitions, now.transitions
+        n, pairs, w = first.totals + 1, new.pairs, new.keys % (new.K + 1)
+        base = new.backoff[pairs] * new.A[pairs % (new.K + 1), w]
         P = first.probabilities(pairs, w)
-        return float((n[pairs] * P * np.log1p(new.seen / base)).sum() + (n * np.log(rest)).sum())
+        return float((n[pairs] * P * np.log1p(new.seen / base)).sum() + (n * np.log(new.backoff)).sum())
 
     def word_prior(self, expected: np.ndarray, factor: np.ndarray) -> float:
-        """Σ n(v) · P(x | v) · log P'(x | v), less what it was at first."""
+        """Compute Σ n(v) · P(x | v) · log (P'(x | v) / P(x | v))."""
         pseudo = self.n * self.counted
         gain = pseudo * np.log1p(np.divide(expected, pseudo, out=np.zeros_like(pseudo), where=pseudo > 0))
         return float(gain.sum() + (self.mass * np.log(factor)).sum())
 
 
-def by_group(numbers: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """(2, K) the sum of the rows that are False in `group`, and of those that are True."""
+def sum_groups(numbers: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Sum the rows that are False in `group`, and those that are True, (2, K)."""
     return np.stack([numbers[~group].sum(axis=0), numbers[group].sum(axis=0)])
 
 
 def observe(
-    trellis: Trellis, lines: np.ndarray, weight: float, neighbours: LexicalizedTransitions, found: Expected
+    trellis: Trellis, lines: np.ndarray, weight: float, model: LexicalizedTransitions, expected: ExpectedCounts
 ) -> None:
-    """Add what is expected of some sentences."""
-    K, width = neighbours.K, neighbours.K + 1
-    keys, numbers = [], []
+    """Add the expected counts of the sentences of a trellis; `lines` (N,) are the words of its rows."""
+    K, width = model.K, model.K + 1
+    keys, counts = [], []
 
-    def put(pairs: np.ndarray, w: np.ndarray, places: np.ndarray, scores: np.ndarray, P: np.ndarray) -> None:
-        """Triples (u, v, w), and which share of each probability is P(w | u, v)'s."""
-        own = neighbours.after_rest[np.maximum(places, -1)] * neighbours.transitions.probabilities(pairs, w)
+    def add(pairs: np.ndarray, w: np.ndarray, places: np.ndarray, scores: np.ndarray, P: np.ndarray) -> None:
+        """Count triples (u, v, w) of probability P, each by the share of P(w | u, v) in its transition."""
         keys.append(pairs * width + w)
-        numbers.append(weight * P * own / np.exp(scores))
+        counts.append(weight * P * model.backoff_onward(pairs, w, places) / np.exp(scores))
 
-    def see(step: CandidateStep, P: np.ndarray) -> None:
+    def add_step(step: CandidateStep, P: np.ndarray) -> None:
         w = np.repeat(trellis.tags[trellis.here[step.pairs]], step.widths)
-        put(trellis.keys[step.before], w, trellis.places[trellis.here[step.before]], step.scores, P)
+        add(trellis.keys[step.before], w, trellis.places[trellis.here[step.before]], step.scores, P)
 
-    posterior = forward_backward(CandidateSum(trellis), see)
+    posterior = forward_backward(CandidateSum(trellis), add_step)
     ends, first = trellis.ends[0], len(trellis.starting)
-    P, places = posterior.states, trellis.places[trellis.here]  # (pairs,)
-    put(trellis.keys[ends], np.full(len(ends), K), places[ends], trellis.ending, P[ends])
-    keys.append(np.full(first, (K * width + K) * width) + trellis.tags[:first])
-    numbers.append(weight * P[:first])
-    found.trigrams.append(add_up(list(zip(keys, numbers, strict=True)), width**3))
+    P, node = posterior.states, trellis.here  # (pairs,) the probability of each pair, and its second node
+    places = trellis.places[node]
+    add(trellis.keys[ends], np.full(len(ends), K), places[ends], trellis.ending, P[ends])
+    keys.append(np.full(first, (K * width + K) * width) + trellis.tags[:first])  # the first tags, after two marks
+    counts.append(weight * P[:first])
+    expected.trigrams.append(sum_counts(list(zip(keys, counts, strict=True)), width**3))
 
-    emissions = trellis.emissions[trellis.here]
-    own = np.where(places >= 0, neighbours.before_rest[trellis.keys] * np.exp(emissions - trellis.arrivals), 1.0)
-    node = trellis.here
+    # The share of P(x | v) in each emission: backoff · P(x | v) / P(x | u, v) of entries, all of other words.
+    backoff = model.before_backoff[trellis.keys] * np.exp(trellis.emissions[node] - trellis.arrivals)
+    share = np.where(P > 0, np.where(places >= 0, backoff, 1.0), 0.0) * P
     cells = lines[trellis.rows[node]] * K + trellis.tags[node]
-    share = np.where(P > 0, own, 0.0) * P
-    found.words += weight * np.bincount(cells, weights=share, minlength=found.words.size).reshape(found.words.shape)
-    found.score += weight * float(posterior.log_z.sum())
+    words = np.bincount(cells, weights=share, minlength=expected.words.size)
+    expected.words += weight * words.reshape(expected.words.shape)
+    expected.score += weight * float(posterior.log_z.sum())
 
 
-def add_up(parts: list[tuple[np.ndarray, np.ndarray]], cells: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct keys, ascending, and the sum of the numbers of each."""
-    keys, numbers = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    there = numbers > 0
-    return sum_by_key(keys[there], numbers[there], cells)[:2]
+def sum_counts(counts: list[tuple[np.ndarray, np.ndarray]], cells: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sum (keys, counts) by key; return the distinct keys with a count, ascending, and their sums."""
+    keys, numbers = (np.concatenate(arrays) for arrays in zip(*counts, strict=True))
+    positive = numbers > 0
+    return sum_by_key(keys[positive], numbers[positive], cells)[:2]

@@ -1,19 +1,19 @@
-"""Which tags a word may have, judged by its spelling alone: learned from rare words, meant for unknown ones.
+"""Tags of unknown words from their spelling, learned from rare words.
 
-Several *witnesses* look at the word: its ending, its beginning, each with and without its case; its length; its
-letters in lower case. A witness describes the word from vague to precise (the last letter, the last two, …). Each
-description keeps the tags of the words it fits, and leans on the vaguer one before it as if that had been seen κ times
-(Brants 2000 calls this successive abstraction):
+Several *spelling models* look at a word: its suffix, its prefix, each with and without its case; its length; the whole
+word in lower case. A spelling model describes the word at several levels, from general to specific (the last letter,
+the last two, …). Each description keeps the tags of the words that share it, smoothed towards the description one level
+up (successive abstraction, Brants 2000):
 
     P_k(tag) = (count_k(tag) + κ_k · P_{k-1}(tag)) / (count_k + κ_k),        P_0: the tags of rare words
 
-What the witnesses say is pooled: their logarithms are added up, each with a weight (Genest & Zidek 1986).
+A log-linear opinion pool (Genest & Zidek 1986; `opinion_pool`) combines the distributions P_i of the spelling models:
 
     P(tag) ∝ P_0(tag)^{a_0} · Π_i (P_i(tag) / P_0(tag))^{a_i}
 
-A rare word counts once, shared among its tags: new words arrive as types, not as tokens. Every κ makes the words it is
-counted from most likely when each is judged by all others (leave one word out), and the weights make the rarest words
-most likely (`pooling`).
+A rare word counts once, shared among its tags: new words arrive as types, not as tokens. Every κ maximises the
+likelihood of the words counted at its level, each predicted from all others (leave one word out); the weights a
+maximise the likelihood of the rarest words.
 """
 
 from __future__ import annotations
@@ -26,143 +26,152 @@ import numpy as np
 from tagger.arrays.keyed import find_keys
 from tagger.arrays.npz import MAX_COUNT, MIN_POSITIVE, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows, sums_to
-from tagger.hmm.affixes import NONE, Letters, joined
-from tagger.hmm.opinion_pool import narrowed, pool_weights, pooled
-from tagger.hmm.smoothing import best_kappa, leaning
+from tagger.hmm.affixes import NO_KEY, Letters, combine_keys
+from tagger.hmm.opinion_pool import fit_weights, keep_likely_tags, pool
+from tagger.hmm.smoothing import best_kappa, smooth
 
-BEGINNING = 5  # letters
-AT_ONCE = 1 << 16  # words × tags
-JUDGED = 1 << 18  # at most so many words × tags are judged to find the weights
-MOST_JUDGED = 1000  # and at most so many words
-LIKELY = 256  # tags of each are enough for that
+PREFIX_LENGTH = 5
+BLOCK_CELLS = 1 << 16  # words × tags guessed together
+FIT_CELLS = 1 << 18  # words × tags that the weights are fitted to, at most
+FIT_WORDS = 1000  # words that the weights are fitted to, at most
+FIT_TAGS = 256  # tags per word that the weights are fitted to; more if a word has more
 
-SpellingModel = list[np.ndarray]  # keys of words, from vague to precise
+SpellingKeys = list[np.ndarray]  # the descriptions (words,) of words by one spelling model, from general to specific
+WHOLE_WORD = "whole word"
 
 
-def testimony(letters: Letters, suffix_length: int) -> dict[str, SpellingModel]:
-    """The keys of each witness's descriptions of each word."""
+def spelling_keys(letters: Letters, suffix_length: int) -> dict[str, SpellingKeys]:
+    """Describe each word by each spelling model; the keys of a model are ordered from general to specific."""
     case = letters.case()
-    endings, beginnings = letters.endings(suffix_length), letters.beginnings(BEGINNING)
+    suffixes, prefixes = letters.suffixes(suffix_length), letters.prefixes(PREFIX_LENGTH)
     return {
-        "ending and case": [case, letters.shape(), *(joined(key, case) for key in endings)],
-        "ending": endings,
-        "beginning and case": [joined(key, case) for key in beginnings],
-        "beginning": beginnings,
-        "length": [joined(letters.length(), case)],
-        "letters": [letters.numbered(), letters.whole()],
+        "suffix and case": [case, letters.shape(), *(combine_keys(key, case) for key in suffixes)],
+        "suffix": suffixes,
+        "prefix and case": [combine_keys(key, case) for key in prefixes],
+        "prefix": prefixes,
+        "length": [combine_keys(letters.length(), case)],
+        WHOLE_WORD: [letters.number_pattern(), letters.lower_case()],
     }
 
 
 @dataclass(frozen=True)
 class Level:
-    """The counts of each description of one precision, sparse, and how much they lean on the vaguer one."""
+    """One level of a spelling model: sparse tag counts of its descriptions, and κ for the level above."""
 
     keys: np.ndarray  # (descriptions,) ascending
     rows: RaggedRows
     counts: np.ndarray  # of each entry
     kappa: float
 
-    def refine(self, P: np.ndarray, scale: np.ndarray, keys: np.ndarray, own: np.ndarray | None = None) -> None:
-        """Turn scale · P, (words,) and (words, K), from what the vaguer description says into what this one says.
+    def refine(self, P: np.ndarray, scale: np.ndarray, keys: np.ndarray, own_shares: np.ndarray | None = None) -> None:
+        """Smooth in place: scale (words,) · P (words, K) goes in as the level above, and comes out as this level.
 
-        Without the words' `own`. With count the sum of the counts, 0 for a word that does not fit:
+        `own_shares` (words, K) is subtracted from the counts. With count their sum, 0 for an unseen description:
 
             (counts + κ · scale · P) / (count + κ)  =  (scale · κ / (count + κ)) · (P + counts / (scale · κ))
+
+        The right side changes P only at the sparse counts.
         """
-        entries, owners = self.rows.known_entries(find_keys(self.keys, keys))  # NONE is no key
+        entries, owners = self.rows.known_entries(find_keys(self.keys, keys))  # NO_KEY is never among the keys
         cells, counts = owners * P.shape[1] + self.rows.tags[entries], self.counts[entries].astype(float)
-        if own is not None:
-            counts = np.maximum(counts - own.ravel()[cells], 0.0)
+        if own_shares is not None:
+            counts = np.maximum(counts - own_shares.ravel()[cells], 0.0)
         P.ravel()[cells] += counts / (scale * self.kappa)[owners]
         scale *= self.kappa / (np.bincount(owners, weights=counts, minlength=len(P)) + self.kappa)
         np.maximum(scale, MIN_POSITIVE, out=scale)
 
 
 class Guesser:
-    def __init__(self, prior: np.ndarray, witnesses: list[list[Level]], weights: np.ndarray) -> None:
-        self.prior = prior  # (K,) P_0
-        self.witnesses = witnesses
-        self.weights = weights  # (1 + witnesses,) a
+    """The pooled spelling models.
+
+    Attributes: `prior` (K,) is P_0, `spelling_models` has the levels of each model, `weights` (1 + models,) are the a.
+    """
+
+    def __init__(self, prior: np.ndarray, spelling_models: list[list[Level]], weights: np.ndarray) -> None:
+        self.prior, self.spelling_models, self.weights = prior, spelling_models, weights
 
     @property
     def suffix_length(self) -> int:
-        return len(self.witnesses[1])
+        """The longest suffix, in letters."""
+        return len(self.spelling_models[1])
 
     @classmethod
     def learn(
         cls, letters: Letters, rare: np.ndarray, rows: RaggedRows, counts: np.ndarray, K: int, suffix_length: int
     ) -> tuple[Guesser, np.ndarray, np.ndarray]:
-        """From words, of which some are `rare` (a mask), their tags and counts.
+        """Learn from words, of which some are `rare` (a mask), their tags and counts.
 
-        Also returns some of the rare words, and what is guessed for each of their entries from all other words.
+        Also returns a sample of the rare words, and for each of their entries the probability guessed from all other
+        words.
         """
         owners, tags = rows.owners, rows.tags
         total = np.bincount(owners, weights=counts, minlength=len(rare))
         share = counts / total[owners]
         by_tag = np.argsort(tags, kind="stable")  # entries
-        few = by_tag[rare[owners[by_tag]]]  # those of rare words
-        prior = np.bincount(tags[few], weights=share[few], minlength=K) + 1 / K
+        of_rare = by_tag[rare[owners[by_tag]]]  # entries of rare words
+        prior = np.bincount(tags[of_rare], weights=share[of_rare], minlength=K) + 1 / K
         prior /= prior.sum()
-        said = testimony(letters, suffix_length)
-        witnesses = []
-        for name, keys in said.items():
-            of = by_tag if name == "letters" else few  # frequent words tell of their capitalised forms
-            witnesses.append(learn_witness(keys, owners[of], tags[of], share[of], prior))
+        keys = spelling_keys(letters, suffix_length)
+        models = []
+        for name, of_model in keys.items():
+            use = by_tag if name == WHOLE_WORD else of_rare  # frequent words are evidence for their capitalised forms
+            models.append(learn_levels(of_model, owners[use], tags[use], share[use], prior))
+        # The weights are fitted to the rarest words, which are most like unknown ones.
         rarest = rare & (total == total[rare].min())
-        new = some(rarest, K)
-        judged = np.concatenate([new, some(rare & ~rarest, K)])
-        own = shares(rows, counts, judged, K)
-        guesser = cls(prior, witnesses, np.ones(1 + len(witnesses)))
-        likely = max(LIKELY, int(rows.widths[judged].max()))
-        opinions, gold = guesser.likely_opinions(cut(said.values(), judged), own, likely)
-        guesser.weights = pool_weights(opinions[: len(new)], gold[: len(new)])
-        P, _ = pooled(guesser.weights, opinions)
-        return guesser, judged, P[gold > 0]
+        fitted = sample_words(rarest, K)
+        sample = np.concatenate([fitted, sample_words(rare & ~rarest, K)])
+        own_shares = tag_shares(rows, counts, sample, K)
+        guesser = cls(prior, models, np.ones(1 + len(models)))
+        width = max(FIT_TAGS, int(rows.widths[sample].max()))
+        scores, gold = guesser.likely_scores(take_words(keys.values(), sample), own_shares, width)
+        guesser.weights = fit_weights(scores[: len(fitted)], gold[: len(fitted)])
+        P, _ = pool(guesser.weights, scores)
+        return guesser, sample, P[gold > 0]
 
-    def __call__(self, letters: Letters, own: np.ndarray | None = None) -> np.ndarray:
-        """(words, K) the probability of each tag; `own` (words, K) is what the words themselves have taught."""
-        said, words = testimony(letters, self.suffix_length).values(), len(letters.lengths)
-        out = np.empty((words, len(self.prior)))
-        for part in self.parts(words):
-            opinions = self.opinions(cut(said, part), None if own is None else own[part])
-            out[part], _ = pooled(self.weights, opinions)
-        return out
+    def __call__(self, letters: Letters, own_shares: np.ndarray | None = None) -> np.ndarray:
+        """Compute P(tag) (words, K); `own_shares` (words, K), the words' own part of the counts, is left out."""
+        keys, words = spelling_keys(letters, self.suffix_length).values(), len(letters.lengths)
+        P = np.empty((words, len(self.prior)))
+        for block in self.blocks(words):
+            scores = self.expert_scores(take_words(keys, block), None if own_shares is None else own_shares[block])
+            P[block], _ = pool(self.weights, scores)
+        return P
 
-    def parts(self, words: int) -> list[slice]:
-        """So few words at once that what is needed for them stays in the processor's cache."""
-        size = max(1, AT_ONCE // len(self.prior))
+    def blocks(self, words: int) -> list[slice]:
+        """Cut words into blocks whose arrays stay in the processor's cache."""
+        size = max(1, BLOCK_CELLS // len(self.prior))
         return [slice(i, i + size) for i in range(0, words, size)]
 
-    def opinions(self, said: list[SpellingModel], own: np.ndarray | None) -> np.ndarray:
-        """(words, 1 + witnesses, K) log P_0, and log P_i / P_0 of each witness."""
-        words, base = len(said[0][0]), np.log(self.prior)
-        out = np.empty((words, 1 + len(said), len(base)))
-        out[:, 0] = base
-        P = np.empty((words, len(base)))
-        for i, (levels, keys) in enumerate(zip(self.witnesses, said, strict=True), 1):
+    def expert_scores(self, keys: list[SpellingKeys], own_shares: np.ndarray | None) -> np.ndarray:
+        """Compute the scores (words, 1 + models, K) of the pool: log P_0, and log P_i / P_0 of each spelling model."""
+        words, log_prior = len(keys[0][0]), np.log(self.prior)
+        scores = np.empty((words, 1 + len(keys), len(log_prior)))
+        scores[:, 0] = log_prior
+        P = np.empty((words, len(log_prior)))
+        for i, (levels, of_model) in enumerate(zip(self.spelling_models, keys, strict=True), 1):
             P[:], scale = self.prior, np.ones(words)
-            for level, key in zip(levels, keys, strict=True):
-                level.refine(P, scale, key, own)
-            np.add(np.log(P, out=P), np.log(scale)[:, None] - base, out=out[:, i])
-        return out
+            for level, key in zip(levels, of_model, strict=True):
+                level.refine(P, scale, key, own_shares)
+            np.add(np.log(P, out=P), np.log(scale)[:, None] - log_prior, out=scores[:, i])
+        return scores
 
-    def likely_opinions(self, said: list[SpellingModel], own: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """The opinions on the likeliest tags of each word, and its `own` of those."""
-        if count >= len(self.prior):
-            return self.opinions(said, own), own
-        parts = self.parts(len(own))
-        found = [narrowed(self.opinions(cut(said, part), own[part]), own[part], count) for part in parts]
-        opinions, gold = map(np.concatenate, zip(*found, strict=True))
-        return opinions, gold
+    def likely_scores(self, keys: list[SpellingKeys], gold: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+        """Compute the scores of the `width` likeliest tags of each word, and cut `gold`, its own shares, to those."""
+        if width >= len(self.prior):
+            return self.expert_scores(keys, gold), gold
+        blocks = ((take_words(keys, block), gold[block]) for block in self.blocks(len(gold)))
+        narrow_blocks = [keep_likely_tags(self.expert_scores(*block), block[1], width) for block in blocks]
+        scores, gold = map(np.concatenate, zip(*narrow_blocks, strict=True))
+        return scores, gold
 
     def arrays(self) -> Arrays:
-        levels = [level for levels in self.witnesses for level in levels]
+        levels = [level for levels in self.spelling_models for level in levels]
         widths = np.concatenate([level.rows.widths for level in levels])
         rows = RaggedRows(widths, np.concatenate([level.rows.tags for level in levels]))
         return {
             "guesser.keys": np.concatenate([level.keys for level in levels]),
             "guesser.sizes": narrow(np.array([len(level.keys) for level in levels])),
-            "guesser.levels": narrow(np.array([len(levels) for levels in self.witnesses])),
+            "guesser.levels": narrow(np.array([len(levels) for levels in self.spelling_models])),
             "guesser.counts": np.concatenate([level.counts for level in levels]),
             "guesser.kappas": np.array([level.kappa for level in levels]),
             "guesser.weights": self.weights,
@@ -175,85 +184,84 @@ class Guesser:
         rows = RaggedRows.restore(archive, "guesser", len(keys), K)
         counts = archive.take("guesser.counts", "f", len(rows.tags))
         kappas, prior = archive.take("guesser.kappas", "f", len(sizes)), archive.take("guesser.prior", "f", K)
-        expected = testimony(Letters([]), 0)
-        levels = archive.take("guesser.levels", "u", len(expected)).astype(np.int64)
-        weights = archive.take("guesser.weights", "f", 1 + len(expected))
+        models = len(spelling_keys(Letters([]), 0))
+        levels = archive.take("guesser.levels", "u", models).astype(np.int64)
+        weights = archive.take("guesser.weights", "f", 1 + models)
         fits = sums_to(sizes, len(keys)) and sums_to(levels, len(sizes)) and keys.dtype == np.uint64
         suffix_length = int(levels[1])
-        fits = fits and [len(keys) for keys in testimony(Letters([]), suffix_length).values()] == levels.tolist()
-        archive.check(fits, "the levels of its guesser do not fit each other")
+        fits = fits and [*map(len, spelling_keys(Letters([]), suffix_length).values())] == levels.tolist()
+        archive.check(fits, "expected levels of its guesser that match its suffix length")
         positive = within(counts, MIN_POSITIVE, MAX_COUNT) and within(prior, MIN_POSITIVE, 2)
-        archive.check(positive, "the counts of its guesser are not all positive")
+        archive.check(positive, "expected positive finite counts in its guesser")
         sane = within(kappas, 1e-4, 1e4) and within(weights, -1000, 1000)
-        archive.check(sane, "the weights of its guesser are out of all bounds")
-        return cls(prior, split(keys, sizes.astype(np.int64), rows, counts, kappas, levels), weights)
+        archive.check(sane, "expected κ from 0.0001 to 10,000 and weights from -1,000 to 1,000 in its guesser")
+        return cls(prior, split_levels(keys, sizes.astype(np.int64), rows, counts, kappas, levels), weights)
 
 
-def cut(said: Iterable[SpellingModel], part: slice | np.ndarray) -> list[SpellingModel]:
-    """What is said of some of the words."""
-    return [[key[part] for key in keys] for keys in said]
+def take_words(keys: Iterable[SpellingKeys], words: slice | np.ndarray) -> list[SpellingKeys]:
+    """Select the keys of some words."""
+    return [[key[words] for key in of_model] for of_model in keys]
 
 
 def within(numbers: np.ndarray, low: float, high: float) -> bool:
-    """Whether all numbers lie between two bounds, however few bits they have."""
+    """Return True if all numbers lie between two bounds, whatever their floating-point type."""
     return not numbers.size or (low < float(numbers.min()) and float(numbers.max()) < high)
 
 
-def split(
+def split_levels(
     keys: np.ndarray, sizes: np.ndarray, rows: RaggedRows, counts: np.ndarray, kappas: np.ndarray, levels: np.ndarray
 ) -> list[list[Level]]:
-    """The levels of each witness out of arrays that hold them all."""
+    """Cut the stored arrays, which hold all levels of all models, into the levels of each spelling model."""
     ends = np.cumsum(sizes)
-    found = []
+    every = []
     for begin, end, kappa in zip((ends - sizes).tolist(), ends.tolist(), kappas.tolist(), strict=True):
         inside = slice(int(rows.bounds[begin]), int(rows.bounds[end]))
-        own = RaggedRows(rows.widths[begin:end], rows.tags[inside])
-        found.append(Level(keys[begin:end], own, counts[inside], kappa))
+        of_level = RaggedRows(rows.widths[begin:end], rows.tags[inside])
+        every.append(Level(keys[begin:end], of_level, counts[inside], kappa))
     stops = np.cumsum(levels)
-    return [found[begin:end] for begin, end in zip((stops - levels).tolist(), stops.tolist(), strict=True)]
+    return [every[begin:end] for begin, end in zip((stops - levels).tolist(), stops.tolist(), strict=True)]
 
 
-def learn_witness(
-    said: SpellingModel, owners: np.ndarray, tags: np.ndarray, share: np.ndarray, prior: np.ndarray
+def learn_levels(
+    keys: SpellingKeys, owners: np.ndarray, tags: np.ndarray, share: np.ndarray, prior: np.ndarray
 ) -> list[Level]:
-    """The levels of one witness, from the entries (word, tag, share) of words, by rising tag.
-
-    One stable sort by keys brings the entries of a description together, and those of its tags among them.
-    """
-    guess = prior[tags]  # of each entry's tag, from all other words, by the levels done so far
+    """Learn the levels of one spelling model, from entries (word, tag, share) in ascending order of tags."""
+    guess = prior[tags]  # P_{k-1} of each entry's tag, without the entry's word
     levels = []
-    for key in said:
-        there = np.flatnonzero(key[owners] != NONE)
-        there = there[np.argsort(key[owners[there]], kind="stable")]
-        keys, tag, part = key[owners[there]], tags[there], share[there]
-        new_key = changes(keys)
+    for key in keys:
+        # A stable sort by key brings the entries of a description together, and those of each of its tags among them.
+        order = np.flatnonzero(key[owners] != NO_KEY)
+        order = order[np.argsort(key[owners[order]], kind="stable")]
+        of_entry, tag, mass = key[owners[order]], tags[order], share[order]
+        new_key = changes(of_entry)
         new_cell = new_key | changes(tag)
-        at, cell = np.cumsum(new_key) - 1, np.cumsum(new_cell) - 1
-        of_all, of_tag = np.bincount(at, weights=part), np.bincount(cell, weights=part)
-        others = of_tag[cell] - part, of_all[at] - 1.0, guess[there]
-        kappa = best_kappa(*others, part)
-        guess[there] = leaning(*others, kappa)
-        rows = RaggedRows(np.bincount(at[new_cell]), tag[new_cell])
-        levels.append(Level(keys[new_key], rows, of_tag.astype(np.float32), kappa))
+        description, cell = np.cumsum(new_key) - 1, np.cumsum(new_cell) - 1
+        total, of_tag = np.bincount(description, weights=mass), np.bincount(cell, weights=mass)
+        # The shares of a word sum to 1: without the word a description has 1 less in all.
+        left_out = of_tag[cell] - mass, total[description] - 1.0, guess[order]
+        kappa = best_kappa(*left_out, mass)
+        guess[order] = smooth(*left_out, kappa)
+        rows = RaggedRows(np.bincount(description[new_cell]), tag[new_cell])
+        levels.append(Level(of_entry[new_key], rows, of_tag.astype(np.float32), kappa))
     return levels
 
 
 def changes(numbers: np.ndarray) -> np.ndarray:
-    """Whether each number differs from the one before; the first does."""
+    """Return True for each number that differs from the one before; the first does."""
     differs = np.ones(len(numbers), bool)
     differs[1:] = numbers[1:] != numbers[:-1]
     return differs
 
 
-def some(mask: np.ndarray, K: int) -> np.ndarray:
-    """So many of the words as are enough to judge by, from everywhere."""
+def sample_words(mask: np.ndarray, K: int) -> np.ndarray:
+    """Choose evenly spaced words among those that are True, at most FIT_WORDS and FIT_CELLS."""
     words = np.flatnonzero(mask)
-    most = max(1, min(MOST_JUDGED, JUDGED // K))
+    most = max(1, min(FIT_WORDS, FIT_CELLS // K))
     return words if len(words) <= most else words[np.linspace(0, len(words) - 1, most).astype(np.int64)]
 
 
-def shares(rows: RaggedRows, counts: np.ndarray, words: np.ndarray, K: int) -> np.ndarray:
-    """(words, K) the share of each tag in a word's tokens; a line of zeros where the word is -1."""
+def tag_shares(rows: RaggedRows, counts: np.ndarray, words: np.ndarray, K: int) -> np.ndarray:
+    """Compute the share of each tag in a word's tokens, (words, K); zeros where the word is -1, unknown."""
     entries, owners = rows.known_entries(words)
     total = np.bincount(owners, weights=counts[entries], minlength=len(words))
     out = np.zeros((len(words), K))

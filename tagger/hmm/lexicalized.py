@@ -1,14 +1,14 @@
-"""What the neighbours of a token know of it: transitions, and the company that frequent words keep.
+"""Lexicalised transitions and emissions for frequent words.
 
-*to* is followed by other words than the rest of its tag, *'s* comes after other tags. So for frequent words the two
-kinds of probabilities of an HMM look one step further. With x the word of tag v, u the tag before and w the tag after:
+*to* is followed by other tags than the rest of its tag, *'s* comes after other tags. So for frequent words both kinds
+of probabilities of an HMM get one more condition. With x the word of tag v, u the tag before and w the tag after:
 
     P(x | u, v)    = (count(u, v, x) + κ · P(x | v)) / (count(u, v) + κ)            the word, given the tag before too
     P(w | u, v, x) = (count(v, x, w) + κ' · P(w | u, v)) / (count(v, x) + κ')       the next tag, given the word too
 
-All other words are one class in the first formula, and share its probability as they share it without u; in the second
-they know nothing beyond their tag. κ and κ' maximise the likelihood of each token left out. (Lexicalised HMMs: Lee,
-Tsujii & Rim 2000; Pla & Molina 2004. Emissions given two tags: Thede & Harper 1999; HunPos, Halácsy et al. 2007.)
+All other words are one class in the first formula, and share its probability in proportion to P(x | v); the second
+formula is P(w | u, v) for them. κ and κ' maximise the leave-one-out likelihood. (Lexicalised HMMs: Lee, Tsujii & Rim
+2000; Pla & Molina 2004. Emissions given two tags: Thede & Harper 1999; HunPos, Halácsy et al. 2007.)
 """
 
 from __future__ import annotations
@@ -21,13 +21,21 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import KeyedValues, count_keys, find_keys
 from tagger.arrays.npz import MAX_COUNT, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows
-from tagger.hmm.smoothing import best_kappa, enough
-from tagger.hmm.transitions import Steps, Transitions
+from tagger.hmm.smoothing import best_kappa, subsample
+from tagger.hmm.transitions import NO_TOKEN, Steps, Transitions
+
+# Places that are not entries of a frequent word. Both are negative, and only `arrivals` distinguishes them.
+NO_ENTRY = -1  # a frequent word with a tag never seen with it
+NOT_FREQUENT = -2  # any other word
 
 
 @dataclass(frozen=True)
 class LexicalizedTransitions:
-    """The scores of a second-order HMM. An *entry* is a frequent word with one of the tags it was seen with."""
+    """The scores of a second-order HMM (`chain.candidates.Scores`).
+
+    An *entry* is a frequent word with one of the tags it was seen with; a *place* is the index of an entry, NO_ENTRY or
+    NOT_FREQUENT. A *pair* (u, v) is the number u · (K + 1) + v.
+    """
 
     transitions: Transitions
     entries: np.ndarray  # (E,) ascending: word · K + tag, words as in the lexicon
@@ -39,8 +47,8 @@ class LexicalizedTransitions:
     kappas: np.ndarray  # (2,) κ and κ'
 
     @classmethod
-    def none(cls, transitions: Transitions) -> LexicalizedTransitions:
-        """No word is frequent."""
+    def unlexicalized(cls, transitions: Transitions) -> LexicalizedTransitions:
+        """Make a model without frequent words."""
         nothing, rows = np.empty(0, np.int64), RaggedRows(np.empty(0, np.int64), np.empty(0, np.int64))
         return cls(transitions, nothing, rows, nothing, rows, nothing, np.ones(transitions.K), np.ones(2))
 
@@ -48,37 +56,35 @@ class LexicalizedTransitions:
     def count(
         cls, transitions: Transitions, steps: Steps, words: np.ndarray, entries: np.ndarray, P: np.ndarray
     ) -> LexicalizedTransitions:
-        """From the steps of a text with the lexicon's `words` (N,); P (E,) is P(x | v) of each entry."""
+        """Count the steps of a text with the lexicon's `words` (N,); P (E,) is P(x | v) of each entry."""
         K, width = transitions.K, transitions.K + 1
-        tagged = np.flatnonzero(steps.token >= 0)
+        tagged = np.flatnonzero(steps.token != NO_TOKEN)
         u, v, w = steps.u[tagged], steps.v[tagged], steps.w[tagged]
         number = KeyedValues(entries, np.arange(1.0, len(entries) + 1), (int(words.max()) + 1) * K)
-        place = number(words[steps.token[tagged]] * K + v).astype(np.int64) - 1  # the entry of each token, or -1
-        there = place >= 0
-        pairs, place = u * width + v, place[there]
-        frequent = np.bincount(v[there], minlength=K)
-        others = (np.bincount(v, minlength=K) - frequent + 0.5) / (np.bincount(v, minlength=K) + 1)
+        place = number(words[steps.token[tagged]] * K + v).astype(np.int64) - 1  # (N,) NO_ENTRY for a missing key, 0
+        is_entry = place != NO_ENTRY
+        pairs, place = u * width + v, place[is_entry]
+        of_tag, frequent = np.bincount(v, minlength=K), np.bincount(v[is_entry], minlength=K)
+        others = (of_tag - frequent + 0.5) / (of_tag + 1)
 
-        cells, before = count_keys(place * width + u[there], len(entries) * width)
+        # κ: for each (u, entry) and, as one more word, each (u, v) of all other words, count(u, v, x) of count(u, v)
+        cells, before = count_keys(place * width + u[is_entry], len(entries) * width)
         E, of_pair = cells // width, cells % width * width + entries[cells // width] % K
-        some, rest = count_keys(pairs[~there], width**2)
-        seen, total = np.append(before, rest), transitions.totals[np.append(of_pair, some)]
-        kappa = best_kappa(seen - 1, total - 1, np.append(P[E], others[some % width]), seen)
+        other_pairs, other_counts = count_keys(pairs[~is_entry], width**2)
+        seen, total = np.append(before, other_counts), transitions.totals[np.append(of_pair, other_pairs)]
+        kappa = best_kappa(seen - 1, total - 1, np.append(P[E], others[other_pairs % width]), seen)
 
-        keys = place * width + w[there]
+        # κ': for each token of an entry, count(v, x, w) of count(v, x)
+        keys = place * width + w[is_entry]
         after_cells, after = count_keys(keys, len(entries) * width)
-        few = enough(len(keys))
-        alike = after[np.searchsorted(after_cells, keys[few])]
-        of_entry = np.bincount(place, minlength=len(entries))[place[few]]
-        chance = transitions.probabilities(pairs[there][few], w[there][few])
-        kappa_after = best_kappa(alike - 1, of_entry - 1, chance, np.ones(len(alike)))
-        rows = (
-            RaggedRows.of(cells, len(entries), width),
-            before,
-            RaggedRows.of(after_cells, len(entries), width),
-            after,
-        )
-        return cls(transitions, entries, *rows, others, np.array([kappa, kappa_after]))
+        sample = subsample(len(keys))
+        seen_after = after[np.searchsorted(after_cells, keys[sample])]
+        of_entry = np.bincount(place, minlength=len(entries))[place[sample]]
+        backoff = transitions.probabilities(pairs[is_entry][sample], w[is_entry][sample])
+        kappa_after = best_kappa(seen_after - 1, of_entry - 1, backoff, np.ones(len(seen_after)))
+
+        rows, after_rows = (RaggedRows.of(of, len(entries), width) for of in (cells, after_cells))
+        return cls(transitions, entries, rows, before, after_rows, after, others, np.array([kappa, kappa_after]))
 
     @property
     def K(self) -> int:
@@ -86,17 +92,17 @@ class LexicalizedTransitions:
 
     @cached_property
     def frequent(self) -> np.ndarray:
-        """The words that are, ascending."""
+        """The frequent words, ascending."""
         return np.flatnonzero(np.bincount(self.entries // self.K))
 
     @cached_property
-    def before_rest(self) -> np.ndarray:
-        """((K + 1)²,) κ / (count(u, v) + κ)"""
+    def before_backoff(self) -> np.ndarray:
+        """κ / (count(u, v) + κ) of each pair, ((K + 1)²,): the weight of P(x | v)."""
         return np.asarray(self.kappas[0] / (self.transitions.totals + self.kappas[0]))
 
     @cached_property
     def before_seen(self) -> KeyedValues:
-        """count(u, v, x) / (count(u, v) + κ), under entry · (K + 1) + u"""
+        """count(u, v, x) / (count(u, v) + κ), under entry · (K + 1) + u."""
         owners, width = self.before.owners, self.K + 1
         total = self.transitions.totals[self.before.tags * width + self.entries[owners] % self.K]
         values = self.before_counts / (total + self.kappas[0])
@@ -104,7 +110,7 @@ class LexicalizedTransitions:
 
     @cached_property
     def other_share(self) -> np.ndarray:
-        """((K + 1)²,) P(x | u, v) / P(x | v) of all words that are not frequent."""
+        """P(x | u, v) / P(x | v) of all words that are not frequent, for each pair, ((K + 1)²,)."""
         width = self.K + 1
         of_pair = self.before.tags * width + self.entries[self.before.owners] % self.K
         rest = self.transitions.totals - np.bincount(of_pair, weights=self.before_counts, minlength=width**2)
@@ -113,61 +119,67 @@ class LexicalizedTransitions:
 
     @cached_property
     def after_seen(self) -> KeyedValues:
-        """count(v, x, w) / (count(v, x) + κ'), under entry · (K + 1) + w"""
+        """count(v, x, w) / (count(v, x) + κ'), under entry · (K + 1) + w."""
         owners, width = self.after.owners, self.K + 1
         total = np.bincount(owners, weights=self.after_counts, minlength=len(self.entries))
         values = self.after_counts / (total[owners] + self.kappas[1])
         return KeyedValues(owners * width + self.after.tags, values, len(self.entries) * width)
 
     @cached_property
-    def after_rest(self) -> np.ndarray:
-        """(E + 1,) κ' / (count(v, x) + κ'); 1 for what is no entry."""
+    def after_backoff(self) -> np.ndarray:
+        """κ' / (count(v, x) + κ') of each entry, (E + 1,): the weight of P(w | u, v). The last is 1, for no entry."""
         total = np.bincount(self.after.owners, weights=self.after_counts, minlength=len(self.entries))
         return np.append(self.kappas[1] / (total + self.kappas[1]), 1.0)
 
     def places(self, words: np.ndarray, tags: np.ndarray) -> np.ndarray:
-        """The entry of each word with a tag: -1 if there is none, -2 if the word is not frequent (or is -1)."""
-        place = find_keys(self.entries, words * self.K + tags)
-        return np.where(find_keys(self.frequent, words) < 0, -2, place)
+        """Return the place of each word, -1 if it is unknown, with a tag."""
+        entry = find_keys(self.entries, words * self.K + tags)  # NO_ENTRY where it is missing
+        return np.where(find_keys(self.frequent, words) < 0, NOT_FREQUENT, entry)
 
     def arrivals(self, pairs: np.ndarray, emissions: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """log P(x | u, v), where `emissions` are log P(x | v)."""
-        scores = emissions + np.log(np.where(places == -2, self.other_share[pairs], self.before_rest[pairs]))
-        there = np.flatnonzero((places >= 0) & ~np.isneginf(emissions))
-        seen = self.before_seen(places[there] * (self.K + 1) + pairs[there] // (self.K + 1))
-        scores[there] = np.log(np.exp(scores[there]) + seen)
+        """Compute log P(x | u, v), where `emissions` are log P(x | v)."""
+        share = np.where(places == NOT_FREQUENT, self.other_share[pairs], self.before_backoff[pairs])
+        scores = emissions + np.log(share)
+        counted = np.flatnonzero((places >= 0) & ~np.isneginf(emissions))
+        seen = self.before_seen(places[counted] * (self.K + 1) + pairs[counted] // (self.K + 1))
+        scores[counted] = np.log(np.exp(scores[counted]) + seen)
         return scores
 
     def onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """log P(w | u, v, x)"""
+        """Compute log P(w | u, v, x)."""
         P = self.transitions.probabilities(pairs, w)
-        there = np.flatnonzero(places >= 0)
-        own = places[there]
-        P[there] = self.after_rest[own] * P[there] + self.after_seen(own * (self.K + 1) + w[there])
+        counted = np.flatnonzero(places >= 0)
+        entry = places[counted]
+        P[counted] = self.after_backoff[entry] * P[counted] + self.after_seen(entry * (self.K + 1) + w[counted])
         return np.log(P)
 
+    def backoff_onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Compute the term of P(w | u, v, x) that is a multiple of P(w | u, v)."""
+        entry = np.where(places < 0, len(self.entries), places)
+        return np.asarray(self.after_backoff[entry] * self.transitions.probabilities(pairs, w))
+
     def arrays(self) -> Arrays:
-        own = {"frequent": narrow(self.entries), "frequent.others": self.others, "frequent.kappas": self.kappas}
-        own |= {"before.counts": narrow(self.before_counts), "after.counts": narrow(self.after_counts)}
-        return own | self.before.arrays("before") | self.after.arrays("after")
+        arrays = {"frequent": narrow(self.entries), "frequent.others": self.others, "frequent.kappas": self.kappas}
+        arrays |= {"before.counts": narrow(self.before_counts), "after.counts": narrow(self.after_counts)}
+        return arrays | self.before.arrays("before") | self.after.arrays("after")
 
     @classmethod
     def restore(cls, archive: Archive, transitions: Transitions, words: int) -> LexicalizedTransitions:
         K = transitions.K
         entries = archive.take("frequent", "u", None).astype(np.int64)
         fits = entries.max(initial=0) < max(1, words * K) and bool((np.diff(entries) > 0).all())
-        archive.check(bool(fits) and entries.min(initial=0) >= 0, "its frequent words are not in ascending order")
+        archive.check(bool(fits) and entries.min(initial=0) >= 0, "expected its frequent words in ascending order")
         others, kappas = archive.take("frequent.others", "f", K), archive.take("frequent.kappas", "f", 2)
-        archive.check(bool((others > 0).all() and (kappas > 0).all()), "the shares of its other words are not positive")
-        before, before_counts = counted_rows(archive, "before", len(entries), K + 1)
-        after, after_counts = counted_rows(archive, "after", len(entries), K + 1)
-        neighbours = cls(transitions, entries, before, before_counts, after, after_counts, others, kappas)
-        archive.check(bool((neighbours.other_share > 0).all()), "its words have more neighbours than its tags")
-        return neighbours
+        archive.check(bool((others > 0).all() and (kappas > 0).all()), "expected positive shares of its other words")
+        before, after = (counted_rows(archive, name, len(entries), K + 1) for name in ("before", "after"))
+        model = cls(transitions, entries, *before, *after, others, kappas)
+        archive.check(bool((model.other_share > 0).all()), "expected no more tags before its words than pairs of tags")
+        return model
 
 
 def counted_rows(archive: Archive, name: str, count: int, width: int) -> tuple[RaggedRows, np.ndarray]:
+    """Read rows of tags and their counts."""
     rows = RaggedRows.restore(archive, name, count, width)
     counts = archive.take(f"{name}.counts", "u", len(rows.tags))
-    archive.check(int(counts.max(initial=0)) < MAX_COUNT, f"the counts {name!r} are out of all bounds")
+    archive.check(int(counts.max(initial=0)) < MAX_COUNT, f"expected the counts {name!r} below {MAX_COUNT:,}")
     return rows, counts.astype(np.int64)

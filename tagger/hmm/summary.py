@@ -1,7 +1,7 @@
-"""What an HMM has learned, told to a person: weights, the likeliest steps, the endings that say most.
+"""Tables about an HMM, for `tagger inspect`: weights, likely transitions, informative suffixes.
 
-The guesser keeps endings as numbers that cannot be turned back into letters. But every ending it knows is the ending of
-a word of the lexicon, so asking it about those finds them all again.
+The guesser keeps suffixes as hashes, which cannot be turned back into letters. But each of them is the suffix of a word
+of the lexicon, so hashing the suffixes of these words finds them all again.
 """
 
 from __future__ import annotations
@@ -11,94 +11,95 @@ import numpy as np
 from tagger.arrays.keyed import find_keys
 from tagger.hmm.affixes import Letters
 from tagger.hmm.emissions import EmissionModel
-from tagger.hmm.guesser import testimony
+from tagger.hmm.guesser import spelling_keys
 from tagger.hmm.lexicalized import LexicalizedTransitions
 from tagger.models.summary import FormattedNumber, Section
 
-SHOWN = 20  # rows of a table
-LEAST_WORDS = 5  # an ending must have been seen on so many rare words
-LONGEST_ENDING = 4
+ROWS_SHOWN = 20
+NEXT_TAGS_SHOWN, NEXT_TAGS_OF_PAIR_SHOWN = 5, 4
+MIN_WORDS = 5  # rare words with a suffix, for it to be shown
+MAX_SUFFIX_LENGTH = 4
+LAMBDAS = ("a tag's own frequency", "the tag before", "the two tags before")
 
 
-def hmm_summary(classes: list[str], neighbours: LexicalizedTransitions, words: EmissionModel) -> list[Section]:
+def hmm_summary(classes: list[str], transitions: LexicalizedTransitions, emissions: EmissionModel) -> list[Section]:
+    """Build all tables of an HMM."""
     return [
-        sizes(neighbours, words),
-        weights(neighbours, words),
-        steps(classes, neighbours),
-        *([pairs(classes, neighbours)] if len(neighbours.transitions.seen) else []),
-        endings(classes, words),
+        sizes(transitions, emissions),
+        weights(transitions, emissions),
+        likely_tags(classes, transitions),
+        *([likely_tags_of_pairs(classes, transitions)] if len(transitions.transitions.seen) else []),
+        informative_suffixes(classes, emissions),
     ]
 
 
-def sizes(neighbours: LexicalizedTransitions, words: EmissionModel) -> Section:
-    descriptions = sum(len(level.keys) for levels in words.guesser.witnesses for level in levels)
+def sizes(transitions: LexicalizedTransitions, emissions: EmissionModel) -> Section:
+    """Count the parameters of each part."""
+    descriptions = sum(len(level.keys) for levels in emissions.guesser.spelling_models for level in levels)
     rows = {
-        "trigrams": len(neighbours.transitions.seen),
-        "words with neighbours of their own": len(neighbours.frequent),
-        "what words with a tag come after": len(neighbours.before_counts),
-        "what comes after words with a tag": len(neighbours.after_counts),
-        "spellings": descriptions,
-        "words of a lexicon": len(words.allowed.words),
-        "words of untagged text": len(words.raw),
+        "trigrams": len(transitions.transitions.seen),
+        "words with lexicalized transitions": len(transitions.frequent),
+        "tags seen before these words": len(transitions.before_counts),
+        "tags seen after these words": len(transitions.after_counts),
+        "spelling descriptions": descriptions,
+        "words of a user's lexicon": len(emissions.allowed.words),
+        "words of untagged text": len(emissions.raw),
     }
     return Section("sizes", [list(row) for row in rows.items()])
 
 
-def weights(neighbours: LexicalizedTransitions, words: EmissionModel) -> Section:
-    rows = [
-        [f"λ{i} of {name}", FormattedNumber(own, ".3f")] for i, (name, own) in enumerate(named_lambdas(neighbours), 1)
-    ]
-    kappa, kappa_after = neighbours.kappas.tolist()
-    if len(neighbours.entries):
+def weights(transitions: LexicalizedTransitions, emissions: EmissionModel) -> Section:
+    """List the smoothing constants and the weights of the guesser."""
+    lambdas = enumerate(zip(LAMBDAS, transitions.transitions.weights.tolist(), strict=True), 1)
+    rows = [[f"λ{i} of {name}", FormattedNumber(weight, ".3f")] for i, (name, weight) in lambdas if weight]
+    kappa, kappa_after = transitions.kappas.tolist()
+    if len(transitions.entries):
         rows.append(["κ of a word given two tags", FormattedNumber(kappa, ".1f")])
         rows.append(["κ of a tag after a word", FormattedNumber(kappa_after, ".1f")])
-    rows.append(["λ of the spelling, for rare words", FormattedNumber(words.strength, ".2f")])
-    names = ["tags of rare words", *testimony(Letters([]), 0)]
-    told = zip(names, words.guesser.weights.tolist(), strict=True)
-    rows += [[f"weight of the witness: {name}", FormattedNumber(weight, ".2f")] for name, weight in told]
+    rows.append(["λ of the spelling, for rare words", FormattedNumber(emissions.strength, ".2f")])
+    names = ["tags of rare words", *(f"spelling model: {name}" for name in spelling_keys(Letters([]), 0))]
+    pool = zip(names, emissions.guesser.weights.tolist(), strict=True)
+    rows += [[f"weight of {name}", FormattedNumber(weight, ".2f")] for name, weight in pool]
     return Section("weights", rows)
 
 
-def named_lambdas(neighbours: LexicalizedTransitions) -> list[tuple[str, float]]:
-    names = ("a tag's own frequency", "the tag before", "the two tags before")
-    return [
-        (name, weight) for name, weight in zip(names, neighbours.transitions.weights.tolist(), strict=True) if weight
-    ]
-
-
-def steps(classes: list[str], neighbours: LexicalizedTransitions) -> Section:
-    """The likeliest tag after each of the most frequent ones."""
-    K, A = neighbours.K, neighbours.transitions.A
+def likely_tags(classes: list[str], transitions: LexicalizedTransitions) -> Section:
+    """List the likeliest tags after each of the most frequent ones."""
+    K, A = transitions.K, transitions.transitions.A
     names = [*classes, "·"]
-    count = neighbours.transitions.totals.reshape(K + 1, K + 1).sum(axis=0)  # as v
-    rows = []
-    for v in [K, *np.argsort(-count[:K], kind="stable").tolist()][:SHOWN]:
-        after = np.argsort(-A[v], kind="stable")[:5].tolist()
-        rows.append([names[v], [(names[w], FormattedNumber(A[v, w], ".2f")) for w in after]])
+    counts = transitions.transitions.totals.reshape(K + 1, K + 1).sum(axis=0)  # of v
+    tags = [K, *np.argsort(-counts[:K], kind="stable").tolist()][:ROWS_SHOWN]
+    rows = [[names[v], most_probable(names, A[v], NEXT_TAGS_SHOWN)] for v in tags]
     return Section("likeliest tags after a tag (· is a sentence's edge)", rows)
 
 
-def pairs(classes: list[str], neighbours: LexicalizedTransitions) -> Section:
-    """The most frequent pairs of tags, and the likeliest tags after them."""
-    transitions, names = neighbours.transitions, [*classes, "·"]
-    width = neighbours.K + 1
+def likely_tags_of_pairs(classes: list[str], transitions: LexicalizedTransitions) -> Section:
+    """List the likeliest tags after each of the most frequent pairs of tags."""
+    model, names, width = transitions.transitions, [*classes, "·"], transitions.K + 1
     rows = []
-    for pair in np.argsort(-transitions.totals, kind="stable")[:SHOWN].tolist():
-        if not transitions.totals[pair]:
+    for pair in np.argsort(-model.totals, kind="stable")[:ROWS_SHOWN].tolist():
+        if not model.totals[pair]:
             break
-        P = transitions.probabilities(np.full(width, pair), np.arange(width))
-        after = np.argsort(-P, kind="stable")[:4].tolist()
-        told = [(names[w], FormattedNumber(P[w], ".2f")) for w in after]
-        rows.append([f"{names[pair // width]} {names[pair % width]}", told])
+        P = model.probabilities(np.full(width, pair), np.arange(width))
+        tags = f"{names[pair // width]} {names[pair % width]}"
+        rows.append([tags, most_probable(names, P, NEXT_TAGS_OF_PAIR_SHOWN)])
     return Section("likeliest tags after two", rows)
 
 
-def endings(classes: list[str], words: EmissionModel) -> Section:
-    """The endings of rare words whose tag can be told best: seen often, and hardly with other tags."""
-    strings = words.lexicon.words.strings()
-    levels = words.guesser.witnesses[1]
+def most_probable(names: list[str], P: np.ndarray, count: int) -> list[tuple[str, FormattedNumber]]:
+    """Return the names and probabilities of the most probable tags."""
+    return [(names[w], FormattedNumber(P[w], ".2f")) for w in np.argsort(-P, kind="stable")[:count].tolist()]
+
+
+def informative_suffixes(classes: list[str], emissions: EmissionModel) -> Section:
+    """List the suffixes of rare words that are most informative of their tag.
+
+    The rank of a suffix is count(suffix, tag) · log (P(tag | suffix) / P(tag)) of its most frequent tag.
+    """
+    strings = emissions.lexicon.words.strings()
+    levels = emissions.guesser.spelling_models[1]
     rows = []
-    keys = Letters(strings).endings(min(len(levels), LONGEST_ENDING))
+    keys = Letters(strings).suffixes(min(len(levels), MAX_SUFFIX_LENGTH))
     for n, (key, level) in enumerate(zip(keys, levels, strict=False), 1):
         _, first = np.unique(key, return_index=True)
         bounds = level.rows.bounds
@@ -108,13 +109,13 @@ def endings(classes: list[str], words: EmissionModel) -> Section:
             inside = slice(int(bounds[place]), int(bounds[place + 1]))
             counts, tags = level.counts[inside], level.rows.tags[inside]
             total, best = float(counts.sum()), int(counts.argmax())
-            if total >= LEAST_WORDS:
+            if total >= MIN_WORDS:
                 share = float(counts[best]) / total
-                gain = total * share * np.log(share / words.guesser.prior[tags[best]])
+                gain = total * share * np.log(share / emissions.guesser.prior[tags[best]])
                 rows.append((gain, f"-{strings[i].lower()[-n:]}", classes[tags[best]], share, total))
     rows.sort(key=lambda row: (-row[0], row[1]))
     shown = [
-        [ending, tag, FormattedNumber(share, ".0%"), FormattedNumber(total, ",.0f")]
-        for _, ending, tag, share, total in rows[:SHOWN]
+        [suffix, tag, FormattedNumber(share, ".0%"), FormattedNumber(total, ",.0f")]
+        for _, suffix, tag, share, total in rows[:ROWS_SHOWN]
     ]
-    return Section("endings that say most about rare words", shown, ["ending", "tag", "share", "words"])
+    return Section("most informative suffixes of rare words", shown, ["suffix", "tag", "share", "words"])

@@ -1,4 +1,4 @@
-"""What all models share: the estimator, the model file, ensembles, explanations, checkpoints.
+"""The base of all models: estimator, model file, ensembles, explanations, checkpoints.
 
 Read in this order:
 

@@ -1,7 +1,7 @@
-"""What a training has reached, on disk, so that nothing is lost when the machine dies.
+"""Checkpoints: the state of a training on disk, so that it can be resumed.
 
-A checkpoint holds the weights, the best ones on the dev set, and fingerprints of everything they belong to: resuming
-with another corpus, dev set, template or tag set would be nonsense, and is refused with the reason.
+A checkpoint holds the weights, the best ones on the dev set, and fingerprints of everything they depend on. Resuming
+with another corpus, dev set, template or tag set is refused with the reason.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from tagger.files.reading import exists, reason
 from tagger.files.writing import atomic_writer
 from tagger.sentence import Sentence
 
-MOST_ITERATIONS = 1 << 31
+MAX_ITERATIONS = 1 << 31
 
 
 def is_checkpoint(path: str) -> bool:
-    """A regular file that holds what `Checkpoint.save` writes; not a device, nor a model."""
+    """Return True for a regular file with the members that `Checkpoint.save` writes."""
     if not Path(path).is_file():
         return False
     with suppress(ModelError, FileNotFoundError), open_archive(path) as archive:
@@ -36,20 +36,21 @@ def is_checkpoint(path: str) -> bool:
 
 
 def corpus_fingerprint(sentences: Iterable[Sentence] | None) -> str:
-    """Hash the words and tags of a corpus; none at all differs from an empty one."""
+    """Hash the words and tags of a corpus; None differs from an empty corpus."""
     return fingerprint([None] if sentences is None else ((sentence.words, sentence.tags) for sentence in sentences))
 
 
-def fingerprint(parts: Iterable[object]) -> str:
+def fingerprint(values: Iterable[object]) -> str:
+    """Hash the representations of values."""
     digest = hashlib.sha256()
-    for part in parts:
-        digest.update(repr(part).encode("utf-8", "surrogatepass"))
+    for value in values:
+        digest.update(repr(value).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
 @dataclass
 class State:
-    """Where a training stands."""
+    """The state of a training after an iteration."""
 
     iteration: int
     weights: np.ndarray
@@ -59,33 +60,38 @@ class State:
 
 
 def read_state(archive: Archive, size: int, best_size: int) -> State:
-    """Take the state out of a checkpoint whose description has been read, and check that its parts fit together."""
+    """Read the state from a checkpoint whose description has been read, and check it."""
     iteration, best_iteration = (archive.setting(name, int) for name in ("iteration", "best_iteration"))
-    rising = 0 <= best_iteration <= iteration < MOST_ITERATIONS
-    archive.check(rising, f"expected best_iteration up to iteration, got {best_iteration} and {iteration}")
+    ordered = 0 <= best_iteration <= iteration < MAX_ITERATIONS
+    archive.check(ordered, f"expected best_iteration up to iteration, got {best_iteration} and {iteration}")
     accuracy = archive.meta.get("best_accuracy")
-    share = accuracy is None or (isinstance(accuracy, float) and 0 <= accuracy <= 1)
-    archive.check(share, f"expected a best_accuracy from 0.0 to 1.0, got {quote(str(accuracy))}")
-    best = archive.take("best", "f", 0 if accuracy is None else best_size)  # there are none without a dev set
+    fits = accuracy is None or (isinstance(accuracy, float) and 0 <= accuracy <= 1)
+    archive.check(fits, f"expected a best_accuracy from 0.0 to 1.0, got {quote(str(accuracy))}")
+    best = archive.take("best", "f", 0 if accuracy is None else best_size)  # empty without a dev set
     return State(iteration, archive.take("weights", "f", size), best_iteration, accuracy, best)
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file, how often it is written, whether to begin with what it holds, and whether it stays when training ends:
-    whoever saves the model removes it after that, so that at any moment one of the two is there."""
+    """A checkpoint file and its use.
+
+    With `keep` it stays when training ends. The command line sets that, and removes the file after it has saved the
+    model, so that one of the two always exists.
+    """
 
     path: str | os.PathLike[str]
-    every: int = 10
-    resume: bool = False
+    every: int = 10  # iterations between two writes
+    resume: bool = False  # start from the file
     keep: bool = False
 
     def check_place(self) -> None:
-        """Refuse a place where something else is: it would be written over, and removed in the end."""
+        """Raise TrainingError if the path is another file: it would be overwritten, and removed in the end."""
         if exists(self.path) and not is_checkpoint(os.fspath(self.path)):
-            raise TrainingError(f"{os.fspath(self.path)} is no checkpoint: move it away, or name another --checkpoint")
+            name = os.fspath(self.path)
+            raise TrainingError(f"{name}: expected a checkpoint, got another file. Move it, or name another path.")
 
     def save(self, state: State, prints: dict[str, str]) -> None:
+        """Write the state, with fingerprints of what it depends on, atomically."""
         meta = {
             "iteration": state.iteration,
             "best_iteration": state.best_iteration,
@@ -102,27 +108,26 @@ class Checkpoint:
             write_archive(stream, arrays, compressed=False)
 
     def load(self, prints: dict[str, str], size: int, best_size: int | None = None) -> State:
-        """What was saved, if it belongs to the training with these fingerprints and so many weights; the best may be of
-        another size."""
+        """Read the state of a training with these fingerprints and `size` weights; `best_size` if the best differ."""
         name = os.fspath(self.path)
         if not exists(name):
-            raise TrainingError(f"cannot resume: there is no checkpoint {name!r}; leave out --resume to begin anew")
+            raise TrainingError(f"{name}: expected a checkpoint to resume from, got no file. Start without resuming.")
         try:
             with open_archive(name) as archive:
                 archive.read_description()
                 self.compare(archive.setting("prints", dict), prints)
                 return read_state(archive, size, size if best_size is None else best_size)
         except (OSError, ModelError) as error:
-            raise TrainingError(f"cannot resume from {name}: {reason(error)}") from error
+            raise TrainingError(f"{name}: cannot resume: {reason(error)}") from error
 
     def compare(self, saved: dict[str, str], now: dict[str, str]) -> None:
+        """Raise TrainingError if fingerprints differ."""
         differ = [name for name, value in now.items() if saved.get(name) != value]
         if differ:
-            raise TrainingError(
-                f"cannot resume from {os.fspath(self.path)}: it belongs to another {' and another '.join(differ)}; "
-                "name the same as before, or leave out --resume to begin anew"
-            )
+            problem = f"cannot resume: it belongs to another {' and another '.join(differ)}"
+            raise TrainingError(f"{os.fspath(self.path)}: {problem}. Use the same, or start without resuming.")
 
     def remove(self) -> None:
+        """Remove the file, if it is a checkpoint."""
         self.check_place()
         Path(self.path).unlink(missing_ok=True)

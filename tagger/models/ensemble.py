@@ -1,15 +1,15 @@
-"""Several models as one: the mean of what they believe of each token.
+"""Several models as one, by the mean of their marginals.
 
-The members may be of any kind, as long as they have the same tags. Each is asked for its marginals, in the light of
-whatever is allowed, and the tokens of the ensemble have the mean of them:
+The members may be of any kind with the same tags. Each computes its marginals, restricted to the allowed tags, and the
+ensemble has their mean:
 
     P[t, k] = Σ_m p_m(tag k at token t) / M
 
-Probabilities are averaged, not scores: those of an HMM are logarithms of joint probabilities, those of a CRF have no
-unit at all, and a chain of second order has no transitions that could be added to those of a first-order one. The mean
-rather than the product, because a model that is sure and wrong should not silence the others. The best tag is then the
-most probable one at each token, which gets the most tokens right on average. What is lost is the chain between tokens:
-a tagging's probability is the product of those of its tags, as if tokens were independent given the sentence.
+Probabilities are averaged, not scores: the scores of an HMM are logarithms of joint probabilities, those of a CRF have
+no unit, and transitions of second order cannot be added to transitions of first order. The mean is used rather than the
+product, because one model that is sure and wrong would outweigh the others in a product. The best tag is the most
+probable one at each token, which maximises the expected number of right tokens. The chain between tokens is lost: the
+probability of a tagging is the product of those of its tags, as if tokens were independent given the sentence.
 """
 
 from __future__ import annotations
@@ -29,23 +29,27 @@ from tagger.models.base import Predictor
 from tagger.sentence import Words
 from tagger.words.lexicon import Lexicon
 
+TAGS_SHOWN = 5
+
 
 class Ensemble(Predictor):
-    """Fitted models with the same tags; `names` are those of their files, for messages."""
+    """Fitted models with the same tags; `names` are their file names, for messages."""
 
     def __init__(self, members: Sequence[Predictor], names: Sequence[str]) -> None:
         self.members, self.names = list(members), list(names)
         first = self.members[0]
         for member, name in zip(self.members, self.names, strict=True):
             if member.classes_ != first.classes_:
-                differ = f"{only(first, member, self.names[0])}; {only(member, first, name)}"
-                raise ModelError(f"models that work together need the same tags: {differ}")
+                differ = f"{only_in(first, member, self.names[0])}; {only_in(member, first, name)}"
+                raise ModelError(
+                    f"{name}: expected the tags of {self.names[0]}, got others: {differ}. Use one tag set."
+                )
         self.classes_, self.column_ = first.classes_, first.column_
-        self.lexicon_ = reduce(self.joined, (member.lexicon_ for member in self.members))
+        self.lexicon_ = reduce(self.join, (member.lexicon_ for member in self.members))
         self.seen_ = reduce(np.union1d, (member.seen_ for member in self.members))
 
-    def joined(self, a: Lexicon, b: Lexicon) -> Lexicon:
-        """The words of both; those of one corpus are not counted twice."""
+    def join(self, a: Lexicon, b: Lexicon) -> Lexicon:
+        """Join two lexicons; if they have the same words, they come from one corpus, which counts once."""
         return a if np.array_equal(a.words.hashes, b.words.hashes) else a.joined(b, len(self.classes_))
 
     def build_scorer(self) -> Scorer:
@@ -57,25 +61,27 @@ class Ensemble(Predictor):
         return score
 
 
-def only(a: Predictor, b: Predictor, name: str) -> str:
-    """Which tags the one has and the other lacks."""
-    own = [tag for tag in a.classes_ if tag not in b.classes_]
-    return f"{' '.join(own[:5])}{' …' if len(own) > 5 else ''} only in {name}" if own else f"none only in {name}"
+def only_in(a: Predictor, b: Predictor, name: str) -> str:
+    """List the tags that the first model has and the second lacks."""
+    tags = [tag for tag in a.classes_ if tag not in b.classes_]
+    return f"{' '.join(tags[:TAGS_SHOWN]) or 'none'}{' …' if len(tags) > TAGS_SHOWN else ''} only in {name}"
 
 
 @dataclass(frozen=True)
 class MeanLattice:
+    """The lattice of an ensemble: the mean of its members' marginals, without transitions."""
+
     members: list[Lattice]
     lengths: list[int]  # of the sentences
 
     @cached_property
     def mean(self) -> np.ndarray:
-        """(N, K)"""
+        """The mean of the marginals, (N, K)."""
         return np.asarray(np.mean([lattice.marginals() for lattice in self.members], axis=0, dtype=np.float64))
 
     @cached_property
     def tokens(self) -> DenseLattice:
-        """A chain whose transitions say nothing, with the logarithms of the mean as emissions."""
+        """A chain with the logarithms of the mean as emissions and transitions of 0."""
         pack, K = Pack.of(self.lengths), self.mean.shape[1]
         with np.errstate(divide="ignore"):
             E = np.log(self.mean[pack.tokens])

@@ -1,12 +1,11 @@
-"""Why a token got its tag: what tipped the balance against the runner-up, part by part.
+"""Why a token got its tag: the terms in which its score differs from the score of the runner-up.
 
-The score of a path is a sum. Take the best path, and beside it the same path with only this token's tag replaced by the
-runner-up, the second most probable tag there. All parts of the sum that do not look at this tag are equal; the others
-differ, each in its own direction, and the differences add up to exactly the difference of the two scores.
+The score of a path is a sum of terms. Compare the best path with the path in which only this token's tag is replaced by
+the runner-up, the second most probable tag there. Terms that do not depend on this tag are equal; the differences of
+the others add up to exactly the difference of the two scores.
 
-An HMM considers only a few tags of each word, and every other one has probability 0. Where nothing but the best tag was
-considered, the runner-up is the tag with which the same path scores highest; if it is impossible with every other tag,
-there is no runner-up.
+An HMM considers only a few tags of each word, and all others have probability 0. Where only the best tag is considered,
+the runner-up is the tag with which the path scores highest; if every other tag is impossible, there is no runner-up.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from tagger.sentence import sentence_list, words_of
 
 @dataclass(frozen=True)
 class Reason:
-    """A part of the score, and how much it speaks for the tag and against the runner-up."""
+    """A term of the score, and its difference: positive is in favour of the tag, negative of the runner-up."""
 
     name: str
     value: float
@@ -32,6 +31,8 @@ class Reason:
 
 @dataclass(frozen=True)
 class Explanation:
+    """The tag of one token, the runner-up, and the reasons for the difference."""
+
     word: str
     tag: str
     probability: float
@@ -42,26 +43,26 @@ class Explanation:
 
 
 def explain(model: Tagger, X: Iterable[Any], places: Sequence[Sequence[int]] | None = None) -> list[list[Explanation]]:
-    """For each sentence, an explanation of each token, or only of those at the `places` given for it."""
+    """Explain the tags of all tokens of each sentence, or only of the tokens at the `places` given for it."""
     numbers = {tag: k for k, tag in enumerate(model.classes_)}
     sentences = sentence_list(X)
-    asked = places if places is not None else [range(len(sentence)) for sentence in sentences]
-    tagged = zip(sentences, model.predict(sentences), model.predict_marginals(sentences), asked, strict=True)
+    tokens = places if places is not None else [range(len(sentence)) for sentence in sentences]
+    tagged = zip(sentences, model.predict(sentences), model.predict_marginals(sentences), tokens, strict=True)
     return [explain_sentence(model, words_of(x), [numbers[tag] for tag in tags], P, at) for x, tags, P, at in tagged]
 
 
 def explain_sentence(
     model: Tagger, words: Sequence[str], path: list[int], P: np.ndarray, places: Sequence[int]
 ) -> list[Explanation]:
-    """Of the words with their best path and the probabilities (T, K) of all tags."""
+    """Explain tokens of a sentence, from its best path and the probabilities (T, K) of all tags."""
     terms = model.score_terms(normalized(words, model.lexicon_.form))
     out = []
     for t in places:
         other = runner_up(terms, path, t, P[t])
         reasons = []
         if other is not None:
-            mine, its = terms(path, t), terms(replaced(path, t, other), t)
-            reasons = [Reason(name, value - its[name]) for name, value in mine.items() if value != its[name]]
+            best, rival = terms(path, t), terms(replace_tag(path, t, other), t)
+            reasons = [Reason(name, value - rival[name]) for name, value in best.items() if value != rival[name]]
         out.append(
             Explanation(
                 word=words[t],
@@ -77,32 +78,33 @@ def explain_sentence(
 
 
 def runner_up(terms: Terms, path: list[int], t: int, probabilities: np.ndarray) -> int | None:
-    """Of token t, whose tags have these probabilities (K,)."""
+    """Find the runner-up of token t, whose tags have these probabilities (K,); None if there is no other tag."""
     others = np.delete(np.arange(len(probabilities)), path[t])
     if not len(others):
         return None
-    worth = probabilities[others]
-    if not worth.any():
-        worth = np.array([sum(terms(replaced(path, t, k), t).values()) for k in others.tolist()])
-    best = int(worth.argmax())
-    return int(others[best]) if np.isfinite(worth[best]) else None
+    values = probabilities[others]
+    if not values.any():
+        values = np.array([sum(terms(replace_tag(path, t, k), t).values()) for k in others.tolist()])
+    best = int(values.argmax())
+    return int(others[best]) if np.isfinite(values[best]) else None
 
 
-def replaced(path: list[int], t: int, tag: int) -> list[int]:
+def replace_tag(path: list[int], t: int, tag: int) -> list[int]:
+    """Return the path with another tag at token t."""
     return [*path[:t], tag, *path[t + 1 :]]
 
 
 def step_terms(
     names: Sequence[str], start: np.ndarray, transitions: np.ndarray, end: np.ndarray, path: Sequence[int], t: int
 ) -> dict[str, float]:
-    """The score of the step to the tag of token t and of that away from it, by names that do not tell the tag."""
-    k, found = path[t], {}
+    """Return the scores of the steps to token t and from it, in a first-order chain, by name (`Tagger.score_terms`)."""
+    k, terms = path[t], {}
     if t == 0:
-        found["start of sentence"] = float(start[k])
+        terms["start of sentence"] = float(start[k])
     else:
-        found[f"previous tag {names[path[t - 1]]}"] = float(transitions[path[t - 1], k])
+        terms[f"previous tag {names[path[t - 1]]}"] = float(transitions[path[t - 1], k])
     if t + 1 == len(path):
-        found["end of sentence"] = float(end[k])
+        terms["end of sentence"] = float(end[k])
     else:
-        found[f"next tag {names[path[t + 1]]}"] = float(transitions[k, path[t + 1]])
-    return found
+        terms[f"next tag {names[path[t + 1]]}"] = float(transitions[k, path[t + 1]])
+    return terms

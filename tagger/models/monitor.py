@@ -23,7 +23,7 @@ class Progress:
     """The progress of a training after an iteration; `seconds` count from the end of encoding."""
 
     iteration: int
-    loss: float | None  # of the whole corpus; None while warming up on a part of it
+    loss: float | None  # of the whole corpus; None during warm-up on a part of it
     seconds: float
     dev_accuracy: float | None
 

@@ -1,9 +1,9 @@
-"""One `.npz` per model: versioned, no pickle, so that a model from a stranger is data and never code.
+"""Save and load models as `.npz` files, versioned and without pickle: a model file is data, never code.
 
 The member `meta` is JSON in UTF-8 bytes: format version, kind, program version, settings that change the result, tag
-set, Unicode normalisation of the words, a summary of the training. All others are plain arrays; each part of a model
-checks its own when it takes them. The same model gives the same bytes: no clock, path or thread count goes in. Word
-classes by themselves are stored in the same manner.
+set, Unicode normalisation of the words, a summary of the training. All other members are plain arrays, and each part of
+a model checks its own on loading. A model always gives the same bytes: no clock, path or thread count is stored. Files
+of word classes have the same format.
 """
 
 from __future__ import annotations
@@ -29,15 +29,34 @@ from tagger.models.base import Predictor, Tagger
 from tagger.version import __version__
 
 FORMAT = 2  # 1: no normalization
-KINDS = {"hmm": "HMMTagger", "crf": "CRFTagger", "bilstm": "BiLSTMTagger"}  # names of the package
-CLASSES = "classes"
+MODEL_KINDS = {"hmm": "HMMTagger", "crf": "CRFTagger", "bilstm": "BiLSTMTagger"}  # names in `tagger`
+WORD_CLASSES_KIND = "classes"
 SCALARS = (str, int, float, type(None))
 
 
 def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
-    """Write a fitted tagger to a file, atomically."""
+    """Write a fitted tagger to a file, atomically.
+
+    Parameters
+    ----------
+    model : Tagger
+    path : str or path-like
+        The file, `.npz` by convention; an existing one is replaced.
+
+    Raises
+    ------
+    ModelError
+        If the tagger is not fitted.
+    FileError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> save_model(model, "model.npz")
+    >>> load_model("model.npz").predict([["the", "dog"]])
+    """
     if not hasattr(model, "classes_"):
-        raise ModelError("a tagger that has not been fitted cannot be saved")
+        raise ModelError(f"{os.fspath(path)}: expected a fitted tagger to save. Call fit first.")
     meta = {
         "kind": model.kind,
         "settings": model.stored_settings(),
@@ -51,7 +70,21 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
 
 
 def load_model(path: str | os.PathLike[str]) -> Tagger:
-    """Read a tagger from a file."""
+    """Read a tagger from a file. Nothing in the file is executed.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    Tagger
+
+    Raises
+    ------
+    ModelError
+        If the file is missing, broken, no model, or of a newer format.
+    """
     name = os.fspath(path)
     try:
         with reading(name) as archive:
@@ -61,7 +94,7 @@ def load_model(path: str | os.PathLike[str]) -> Tagger:
 
 
 def load_models(paths: Sequence[str]) -> Predictor:
-    """The tagger of a file; several together are one ensemble."""
+    """Read a tagger from one file, or an `Ensemble` from several."""
     models = [load_model(path) for path in paths]
     if len(models) == 1:
         return models[0]
@@ -70,19 +103,19 @@ def load_models(paths: Sequence[str]) -> Predictor:
     return Ensemble(models, paths)
 
 
-def kind_of(name: str) -> type[Tagger]:
-    """The class of one of the KINDS, imported when it is needed: a CRF is loaded without the code of the others."""
-    found: type[Tagger] = getattr(import_module("tagger"), KINDS[name])
-    return found
+def model_class(kind: str) -> type[Tagger]:
+    """Import the class of one of the MODEL_KINDS; a CRF is loaded without the code of the others."""
+    tagger_class: type[Tagger] = getattr(import_module("tagger"), MODEL_KINDS[kind])
+    return tagger_class
 
 
 def save_classes(classes: WordClasses, path: str | os.PathLike[str]) -> None:
     """Write word classes to a file, atomically."""
-    write(path, {"kind": CLASSES}, classes.arrays())
+    write(path, {"kind": WORD_CLASSES_KIND}, classes.arrays())
 
 
 def load_classes(path: str | os.PathLike[str]) -> WordClasses:
-    """Read word classes from a file: one of `save_classes`, or the clusters of another program as text."""
+    """Read word classes from a file of `save_classes`, or clusters of another program as text."""
     name = os.fspath(path)
     try:
         with open_seekable(name) as stream:
@@ -94,18 +127,18 @@ def load_classes(path: str | os.PathLike[str]) -> WordClasses:
 
 
 def restore_classes(name: str, stream: IO[bytes]) -> WordClasses:
+    """Read word classes from an open `.npz` file."""
     with reading(name, stream) as archive:
         kind = archive.setting("kind", str)
-        if kind != CLASSES:
-            raise ModelError(
-                f"{name}: expected word classes, as `tagger learn-classes` writes them, got a {quote(kind)} model"
-            )
+        if kind != WORD_CLASSES_KIND:
+            raise ModelError(f"{name}: expected word classes, got a {quote(kind)} model. Learn classes first.")
         classes = WordClasses.restore(archive)
         archive.check_empty()
         return classes
 
 
 def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Arrays) -> None:
+    """Write a description and arrays to a file, atomically."""
     meta = {"format": FORMAT, "program": __version__} | meta
     text = json.dumps(meta, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
     with atomic_writer(path) as stream:
@@ -114,48 +147,49 @@ def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Arrays) ->
 
 @contextlib.contextmanager
 def reading(name: str, opened: IO[bytes] | None = None) -> Iterator[Archive]:
-    """The archive of a file, its description read. That there is none is left to the caller to say."""
+    """Open the archive of a file and read its description; FileNotFoundError is left to the caller."""
     with open_archive(name, opened) as archive:
         read_meta(archive)
         yield archive
 
 
 def read_meta(archive: Archive) -> None:
-    """Fill the archive's description, if it is one that this program understands."""
+    """Read the archive's description and check its format version."""
     meta = archive.read_description()
     version = meta.get("format")
     if type(version) is not int or version < 1:
-        raise archive.error("its description has no format version")
+        raise archive.error("expected a format version in its description")
     if version > FORMAT:
-        newer = f"format {shortened(str(version))}, written by tagger {shortened(str(meta.get('program')))}"
-        raise ModelError(f"{archive.name}: {newer}, is newer than this program ({__version__}); please update it")
+        newer = f"{shortened(str(version))}, written by tagger {shortened(str(meta.get('program')))}"
+        raise ModelError(f"{archive.name}: expected format up to {FORMAT}, got {newer}. Update tagger {__version__}.")
 
 
 def build(archive: Archive) -> Tagger:
-    name = archive.setting("kind", str)
-    archive.check(name in KINDS, f"unknown kind {quote(name)}; expected {' or '.join(KINDS)}")
+    """Build the tagger of an archive."""
+    kind = archive.setting("kind", str)
+    archive.check(kind in MODEL_KINDS, f"expected a model of kind {' or '.join(MODEL_KINDS)}, got {quote(kind)}")
     tags, column = archive.setting("tags", list), archive.setting("column", str)
     names = bool(tags) and all(isinstance(tag, str) and tag for tag in tags)
-    archive.check(names and tags == sorted(set(tags)), "its tag set is not a rising list of names")
-    archive.check(column in COLUMNS, f"unknown column {quote(column)}; expected {' or '.join(COLUMNS)}")
-    kind = kind_of(name)
-    model = kind(**known_settings(archive, kind))
+    archive.check(names and tags == sorted(set(tags)), "expected its tags as distinct names in ascending order")
+    archive.check(column in COLUMNS, f"expected column {' or '.join(COLUMNS)}, got {quote(column)}")
+    tagger_class = model_class(kind)
+    model = tagger_class(**checked_settings(archive, tagger_class))
     model.classes_, model.column_ = tags, column
     model.summary_ = archive.setting("summary", dict)
-    told = model.summary_.values()
-    archive.check(all(isinstance(value, SCALARS) for value in told), "the summary of its training is not plain")
+    scalars = all(isinstance(value, SCALARS) for value in model.summary_.values())
+    archive.check(scalars, "expected texts and numbers in the summary of its training")
     model.seen_ = archive.take("seen", "u", None)
     model.restore(archive)
     archive.check_empty()
     return model
 
 
-def known_settings(archive: Archive, kind: type[Tagger]) -> dict[str, Any]:
-    """The settings in the file, if a model of that kind has such settings, with values of that sort."""
-    settings, known = archive.setting("settings", dict), inspect.signature(kind).parameters
+def checked_settings(archive: Archive, tagger_class: type[Tagger]) -> dict[str, Any]:
+    """Return the settings in the file, if the class has such settings, of such types."""
+    settings, known = archive.setting("settings", dict), inspect.signature(tagger_class).parameters
     for name, value in settings.items():
-        archive.check(name in known, f"it has a setting that this program does not know, {quote(name)}")
-        sort = type(known[name].default)
-        proper = type(value) is sort or (sort is float and type(value) is int)
-        archive.check(proper, f"its setting {name!r} should be of type {sort.__name__}, got {quote(str(value))}")
+        archive.check(name in known, f"expected settings of {tagger_class.__name__}, got {quote(name)}")
+        expected = type(known[name].default)
+        fits = type(value) is expected or (expected is float and type(value) is int)
+        archive.check(fits, f"expected its setting {name!r} as {expected.__name__}, got {quote(str(value))}")
     return settings

@@ -1,30 +1,34 @@
-"""Tables that tell of a model: text for a person, numbers for a program.
+"""Tables about a model: text for a person, numbers for a program.
 
-A cell is a text, a number, or some names with a number each. Where a number is made it is said how to show it:
-`Shown(0.5, ".2f")` is 0.50 to a person and 0.5 to a program.
+A cell is a text, a number, or a list of pairs (name, number). A number carries its format from where it is computed:
+`FormattedNumber(0.5, ".2f")` is printed as 0.50 and written to JSON as 0.5.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-STEPS = 15  # transitions at either end
+from tagger.arrays.npz import Arrays
+from tagger.words.lexicon import Lexicon
+
+TRANSITIONS_SHOWN = 15
 
 Cell: TypeAlias = Any  # str, int, float, bool, None, or a list of pairs (name, number)
 
 
 class FormattedNumber(float):
-    """A number that knows how a person wants to see it."""
+    """A float with the format in which to print it."""
 
     form: str
 
     def __new__(cls, value: float, form: str) -> FormattedNumber:
-        shown = super().__new__(cls, value)
-        shown.form = form
-        return shown
+        number = super().__new__(cls, value)
+        number.form = form
+        return number
 
     def __str__(self) -> str:
         return format(float(self), self.form).replace("%", " %")
@@ -40,11 +44,12 @@ class Section:
 
     @property
     def texts(self) -> list[list[str]]:
-        """The rows for a person."""
+        """The rows as text."""
         return [[text(cell) for cell in row] for row in self.rows]
 
 
 def text(cell: Cell) -> str:
+    """Format a cell."""
     if isinstance(cell, list):
         return "   ".join(f"{name} {text(number)}" for name, number in cell)
     if isinstance(cell, bool | FormattedNumber | str) or cell is None:
@@ -53,13 +58,33 @@ def text(cell: Cell) -> str:
 
 
 def steps(title: str, classes: list[str], transitions: np.ndarray, start: np.ndarray, best: bool) -> Section:
-    """The transitions, and the starts of sentences, with the highest or lowest weights; those never seen have none."""
-    whole = np.vstack([transitions, start])  # (K + 1, K)
-    cells = np.flatnonzero(whole)
-    order = np.argsort(-whole.ravel()[cells] if best else whole.ravel()[cells], kind="stable")[:STEPS]
+    """List the transitions and starts of highest weight, or of lowest; a weight of 0 was never seen in training."""
+    weights = np.vstack([transitions, start])  # (K + 1, K)
+    cells = np.flatnonzero(weights)
+    order = np.argsort(-weights.ravel()[cells] if best else weights.ravel()[cells], kind="stable")[:TRANSITIONS_SHOWN]
     names = [*classes, "start of sentence"]
     rows = []
     for cell in cells[order].tolist():
         before, after = divmod(cell, len(classes))
-        rows.append([names[before], classes[after], FormattedNumber(whole[before, after], "+.2f")])
+        rows.append([names[before], classes[after], FormattedNumber(weights[before, after], "+.2f")])
     return Section(title, rows, ["previous", "next", "weight"])
+
+
+def tag_frequencies(classes: list[str], lexicon: Lexicon) -> Section:
+    """List the tags by their training tokens, with the number of distinct words."""
+    K = len(classes)
+    tokens, words = lexicon.tag_counts(K), np.bincount(lexicon.rows.tags, minlength=K)
+    rows = [[classes[k], int(tokens[k]), int(words[k])] for k in np.argsort(-tokens, kind="stable").tolist()]
+    return Section("tags", rows, ["tag", "tokens", "words"])
+
+
+def parameter_sizes(arrays: Arrays) -> Section:
+    """List the size of each group of arrays, by the first part of their names."""
+    numbers: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for name, array in arrays.items():
+        group = name.split(".")[0]
+        numbers[group] += array.size
+        sizes[group] += array.nbytes
+    rows = [[group, numbers[group], FormattedNumber(size / 1e3, ",.1f")] for group, size in sizes.most_common()]
+    return Section("parts of the file", rows, ["part", "numbers", "kB unpacked"])

@@ -1,4 +1,4 @@
-"""Tagging text, as a stream.
+"""Tagging text as a stream of blocks.
 
 Read in this order:
 

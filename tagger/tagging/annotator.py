@@ -1,7 +1,7 @@
-"""What a run of tagging adds to sentences: the best tags, how sure they are, the n best taggings.
+"""Tags, probabilities and n-best taggings for blocks of sentences.
 
-An `Annotator` holds the wishes of a run and nothing else, so that it can be sent to other processes; `start` gives the
-function that does the work.
+An `Annotator` holds the model and options of a run and nothing else, so it can be pickled and sent to other processes;
+`start` returns the function that does the work.
 """
 
 from __future__ import annotations
@@ -17,28 +17,32 @@ from tagger.models.base import Predictor, n_best
 from tagger.sentence import ANY, Sentence
 from tagger.tagging.constraints import Constraints
 
-DIGITS = 6  # of a probability that count when it is compared: a float32 has no more
+PROBABILITY_DIGITS = 6  # compared with `min_probability`: a float32 has no more
+CHARACTERS_SHOWN = 200  # of a sentence in a message
 
 Work = Callable[[Sequence[Sentence]], list[Sentence]]
 
 
 @dataclass(frozen=True)
 class Annotator:
+    """The model and the options of a run."""
+
     model: Predictor
     constraints: Constraints | None = None
     probabilities: bool = False
     min_probability: float = 0.0  # less probable tags become `?`
     nbest: int = 0
-    names: Sequence[str] | None = None  # what the model's tags are called in the output
+    names: Sequence[str] | None = None  # the names of the model's tags in the output
 
     @property
     def only_tags(self) -> bool:
-        """Whether nothing but the best tags is wished for."""
+        """True if the options ask for nothing but the best tags."""
         return not (self.constraints or self.probabilities or self.min_probability or self.nbest)
 
     def start(self) -> Work:
+        """Make the function from sentences to annotated sentences."""
         names = np.array(self.names or self.model.classes_, dtype=object)
-        same = names[:, None] == names  # (K, K) tags with one name add up to one probability
+        same = names[:, None] == names  # (K, K) the probabilities of tags with one name are summed
         allowed = self.constraints.allowed if self.constraints else None
 
         def work(block: Sequence[Sentence]) -> list[Sentence]:
@@ -54,25 +58,25 @@ class Annotator:
     def annotated(
         self, sentences: list[Sentence], lattice: Lattice, names: np.ndarray, same: np.ndarray
     ) -> list[Sentence]:
-        """The sentences of a lattice with what was found in it."""
+        """Return the sentences of a lattice with their tags and whatever else the options ask for."""
         best, scores = lattice.best()  # (N,), (B,)
         if np.isneginf(scores).any():
-            lost = " ".join(sentences[int(np.argmin(scores))].words)
-            raise TaggerError(f"no tagging of this sentence is allowed: {lost[:200]}")
-        tags = names[best]
-        sure = None
+            impossible = " ".join(sentences[int(np.argmin(scores))].words)[:CHARACTERS_SHOWN]
+            raise TaggerError(f"{impossible}: expected an allowed tagging, got none. Check lexicon and input tags.")
+        tags, probabilities = names[best], None
         if self.probabilities or self.min_probability:
-            sure = np.minimum((lattice.marginals() * same[best]).sum(axis=1), 1.0)  # (N,)
-            tags = np.where(np.round(sure, DIGITS) < self.min_probability, ANY, tags)
-        several = self.n_best(lattice, names) if self.nbest else [None] * len(sentences)
-        chances = sure.tolist() if sure is not None and self.probabilities else None
-        out, begin, written = [], 0, tags.tolist()
-        for sentence, taggings in zip(sentences, several, strict=True):
-            own = slice(begin, begin + len(sentence))
-            out.append(sentence.with_tags(written[own], None if chances is None else chances[own], taggings))
-            begin = own.stop
+            probabilities = np.minimum((lattice.marginals() * same[best]).sum(axis=1), 1.0)  # (N,)
+            tags = np.where(np.round(probabilities, PROBABILITY_DIGITS) < self.min_probability, ANY, tags)
+        nbest = self.n_best(lattice, names) if self.nbest else [None] * len(sentences)
+        listed = probabilities.tolist() if probabilities is not None and self.probabilities else None
+        out, begin, tag_list = [], 0, tags.tolist()
+        for sentence, taggings in zip(sentences, nbest, strict=True):
+            inside = slice(begin, begin + len(sentence))
+            out.append(sentence.with_tags(tag_list[inside], None if listed is None else listed[inside], taggings))
+            begin = inside.stop
         return out
 
     def n_best(self, lattice: Lattice, names: np.ndarray) -> list[Sequence[tuple[float, Sequence[str]]] | None]:
-        found = n_best(lattice, self.nbest)
-        return [[(probability, names[path].tolist()) for probability, path in paths] for paths in found]
+        """Find the n best taggings of each sentence."""
+        sentences = n_best(lattice, self.nbest)
+        return [[(probability, names[path].tolist()) for probability, path in paths] for paths in sentences]

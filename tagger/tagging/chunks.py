@@ -1,8 +1,7 @@
-"""Blocks of sentences, or of lines that hold one: many are tagged faster together, but nobody is kept waiting.
+"""Cut sentences or lines into blocks, which are tagged together.
 
-A block closes when it is large enough, or when the next line would have to be waited for: then whoever is typing on the
-other side gets an answer at once. Where blocks end depends on the input only, never on how many processes share the
-work.
+A block ends when it is large enough, or when the next line is not available yet, so that an interactive user gets a
+result at once. Where blocks end depends on the input only, never on the number of processes.
 """
 
 from __future__ import annotations
@@ -10,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-NamedBlock = tuple[str, int, list[Any]]  # of which file, how many came before, and sentences or lines
+NamedBlock = tuple[str, int, list[Any]]  # file name, number of items before the block, sentences or lines
 
 BLOCK_TOKENS = 1 << 15
-TOKEN_CHARACTERS = 16  # more count as further tokens: a block has at most half a million, whatever is in it
+TOKEN_CHARACTERS = 16  # longer tokens count as several: a block has at most half a million characters
 
 Item = TypeVar("Item")
 
 
 def weight(tokens: int, characters: int) -> int:
-    """The size of an item in tokens; what has few but long ones weighs as much as others that take its memory."""
+    """Compute the size of an item in tokens; long tokens count by the memory they need."""
     return max(tokens, characters // TOKEN_CHARACTERS)
 
 
 def blocks(
     items: Iterable[Item], weigh: Callable[[Item], int], waiting: Callable[[], bool] = lambda: False
 ) -> Iterator[tuple[list[Item], bool]]:
-    """Sentences or lines block by block, and whether somebody waits for the answer.
+    """Yield blocks of sentences or lines, each with True if its result is urgent.
 
-    `weigh` tells about how many tokens an item has (see `weight`), `waiting` whether the next one may take its time.
-    What was read before an error comes out before it.
+    `weigh` estimates the tokens of an item (see `weight`); `waiting` returns True if the next item is not available
+    yet. Items read before an error are yielded before it is raised.
     """
     block: list[Item] = []
     tokens = 0

@@ -1,8 +1,8 @@
-"""Which tags a token may have: what a user knows better than the model.
+"""Constraints on the tags of tokens: a user's lexicon, and tags given in the input.
 
-A user lexicon allows certain tags for certain words, in whichever Unicode normalisation form a text writes them, and a
-token that comes tagged keeps its tag (`NN|VB`: one of the two). Both become a table of allowed tags that restricts a
-lattice, so that everything around is decided in their light.
+A user's lexicon allows certain tags for certain words, in any Unicode normalisation form, and a token that is tagged in
+the input keeps its tag (`NN|VB`: one of the two). Both become a table of allowed tags that restricts a lattice, so the
+tags of all other tokens are decided given these.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from tagger.files.reading import Lines
 from tagger.normalization import NFC, normalized_keys
 from tagger.sentence import ANY, NO_TAG, Sentence
 
-SHOWN = 8  # tags of a model, as examples
-TagDictionary = dict[str, tuple[str, ...]]
+TAGS_SHOWN = 8  # in a message
+TagDictionary = dict[str, tuple[str, ...]]  # the tags that each word may have
 
 
 def read_lexicon(
     path: str | os.PathLike[str], encoding: str = "utf-8", known: Container[str] | None = None
 ) -> TagDictionary:
-    """The tags each word may have: lines `word TAB TAG[ TAG…]`. What several lines allow for a word is allowed.
+    """Read a lexicon of lines `word TAB TAG[ TAG…]`; several lines of one word are joined.
 
-    With `known`, other tags than those are an error.
+    With `known`, any other tag is an error.
     """
-    found: TagDictionary = {}
+    lexicon: TagDictionary = {}
     lines = Lines(path, encoding)
     for line in lines:
         if not line.strip(" \t"):
@@ -39,57 +39,59 @@ def read_lexicon(
         tags = tokens(rest)
         if not (word and tab and tags):
             raise lines.error(f"expected a word, a tab and the tags it may have, got {quote(line)}")
-        strange = [tag for tag in tags if known is not None and tag not in known]
-        if strange:
-            raise lines.error(f"expected tags of the model for {quote(word)}, got {quote(strange[0])}")
-        found[word] = tuple(dict.fromkeys([*found.get(word, ()), *tags]))
-    return found
+        unknown = [tag for tag in tags if known is not None and tag not in known]
+        if unknown:
+            raise lines.error(f"expected tags of the model for {quote(word)}, got {quote(unknown[0])}")
+        lexicon[word] = tuple(dict.fromkeys([*lexicon.get(word, ()), *tags]))
+    return lexicon
 
 
 class Constraints:
-    """For a model with these tags: a lexicon, and whether tokens keep the tags they come with."""
+    """The constraints for a model with these tags: a lexicon, and whether tokens keep their tags in the input."""
 
     def __init__(self, classes: Sequence[str], lexicon: TagDictionary | None = None, keep_tags: bool = False) -> None:
         self.numbers = {tag: k for k, tag in enumerate(classes)}
-        self.lexicon = {word: self.numbered(tags) for word, tags in normalized_keys(lexicon or {}).items()}
+        self.lexicon = {word: self.tag_set(tags) for word, tags in normalized_keys(lexicon or {}).items()}
         self.keep_tags = keep_tags
 
-    def numbered(self, tags: Sequence[str]) -> frozenset[int]:
+    def tag_set(self, tags: Sequence[str]) -> frozenset[int]:
+        """Return the numbers of tags; KeyError for one that the model lacks."""
         return frozenset(self.numbers[tag] for tag in tags)
 
-    def kept(self, tag: str) -> frozenset[int] | None:
-        """What a tag in the input allows, None if that is everything. A tag of the model is itself first."""
+    def input_tags(self, tag: str) -> frozenset[int] | None:
+        """Return the tags that a tag in the input allows, None for all; a tag of the model is never split at `|`."""
         if tag in self.numbers:
             return frozenset([self.numbers[tag]])
-        return None if tag in (ANY, NO_TAG) else self.numbered(tag.split("|"))
+        return None if tag in (ANY, NO_TAG) else self.tag_set(tag.split("|"))
 
-    def of(self, word: str, tag: str) -> frozenset[int] | None:
-        """The tags that a token may have, None for all."""
-        kept = self.kept(tag) if self.keep_tags else None
+    def allowed_tags(self, word: str, tag: str) -> frozenset[int] | None:
+        """Return the tags that a token may have, None for all."""
+        given = self.input_tags(tag) if self.keep_tags else None
         listed = self.lexicon.get(normalize(NFC, word)) if self.lexicon else None
-        return kept & listed if kept is not None and listed is not None else kept if listed is None else listed
+        return given & listed if given is not None and listed is not None else given if listed is None else listed
 
     def fault(self, sentence: Sentence) -> str | None:
-        """What is wrong with a sentence, if no tagging of it could be right."""
+        """Describe the first token that no tag is allowed for; None if there is no such token."""
         for i, (word, tag) in enumerate(zip(sentence.words, tags_of(sentence), strict=True), 1):
             try:
-                if self.of(word, tag) == frozenset():
-                    return f"token {i}: the lexicon does not allow the tag {quote(tag)} for {quote(word)}"
+                if self.allowed_tags(word, tag) == frozenset():
+                    problem = f"expected a tag that the lexicon allows for {quote(word)}, got {quote(tag)}"
+                    return f"token {i}: {problem}. Change the tag or the lexicon."
             except KeyError as error:
                 token = f"{word}/{tag}"
-                advice = f"it has {self.some_tags()}; if all of this is a word, write {token}/{ANY}"
-                return f"token {i}, {quote(token)}: the model has no tag {quote(error.args[0])}; {advice}"
+                problem = f"expected a tag of the model ({self.some_tags()}), got {quote(error.args[0])}"
+                return f"token {i}, {quote(token)}: {problem}. Write {quote(f'{token}/{ANY}')} if all of it is a word."
         return None
 
     def some_tags(self) -> str:
-        """A few as examples, rather names than marks."""
-        shown = sorted(self.numbers, key=lambda tag: not tag.isalnum())[:SHOWN]
-        return ", ".join(shown) + ", …" * (len(self.numbers) > SHOWN)
+        """List a few tags of the model, names before punctuation."""
+        shown = sorted(self.numbers, key=lambda tag: not tag.isalnum())[:TAGS_SHOWN]
+        return ", ".join(shown) + ", …" * (len(self.numbers) > TAGS_SHOWN)
 
     def allowed(self, sentences: Sequence[Sentence]) -> np.ndarray:
-        """(N, K) True where a tag is allowed at a token."""
+        """Return True for each tag that a token may have, (N, K)."""
         rows = [
-            self.of(word, tag)
+            self.allowed_tags(word, tag)
             for sentence in sentences
             for word, tag in zip(sentence.words, tags_of(sentence), strict=True)
         ]
@@ -102,4 +104,5 @@ class Constraints:
 
 
 def tags_of(sentence: Sentence) -> Sequence[str]:
+    """Return the tags of a sentence, NO_TAG if it is untagged."""
     return [NO_TAG] * len(sentence) if sentence.tags is None else sentence.tags

@@ -1,4 +1,4 @@
-"""What `tag` writes: blocks of sentences, or of lines that hold one, become bytes, maybe in another process."""
+"""Render tagged blocks as bytes of the output format, possibly in another process."""
 
 from __future__ import annotations
 
@@ -13,59 +13,59 @@ from tagger.tagging.annotator import Annotator
 from tagger.tagging.chunks import NamedBlock
 from tagger.tagging.fast_path import FastPath
 
-Answer = tuple[bytes, int, list[str]]  # text, how many tokens it has, and what could not be written
+RenderedBlock = tuple[bytes, int, list[str]]  # text, number of tokens, messages about sentences not written
 
 
 @dataclass(frozen=True)
 class SentenceRenderer:
-    """Starts what turns a block of sentences into the bytes of the output; it travels to other processes."""
+    """Makes the function from a block of sentences to bytes; can be pickled and sent to other processes."""
 
     annotator: Annotator
     format: str
-    column: str  # of CoNLL-U
-    skip: bool  # what cannot be written becomes a blank line; else it ends the work
+    column: str  # the CoNLL-U column of the tags
+    skip: bool  # write a blank line for a sentence that cannot be written; else stop there
 
-    def __call__(self) -> Callable[[NamedBlock], Answer]:
+    def __call__(self) -> Callable[[NamedBlock], RenderedBlock]:
         work = self.annotator.start()
         blank = b"" if self.format == "conllu" else b"\n"
 
-        def answer(named: NamedBlock) -> Answer:
+        def render_block(named: NamedBlock) -> RenderedBlock:
             name, before, block = named
-            done: list[bytes] = []
-            faults: list[str] = []
+            rendered: list[bytes] = []
+            messages: list[str] = []
             tokens = 0
             for number, sentence in enumerate(work(block), before + 1):
                 try:
-                    done.append(render(sentence, self.format, self.column))
+                    rendered.append(render(sentence, self.format, self.column))
                     tokens += len(sentence)
                 except CorpusError as error:
-                    faults.append(f"{name}: sentence {number:,}: {error}")
+                    messages.append(f"{name}: sentence {number:,}: {error}")
                     if not self.skip:
                         break
-                    done.append(blank)
-            return b"".join(done), tokens, faults
+                    rendered.append(blank)
+            return b"".join(rendered), tokens, messages
 
-        return answer
+        return render_block
 
 
 @dataclass(frozen=True)
 class LineRenderer:
-    """The same for a block of lines, where nothing but tags is wanted."""
+    """Makes the function from a block of lines to bytes by the fast path, for word/TAG output without options."""
 
     annotator: Annotator
     skip: bool
 
-    def __call__(self) -> Callable[[NamedBlock], Answer]:
+    def __call__(self) -> Callable[[NamedBlock], RenderedBlock]:
         model, names = self.annotator.model, self.annotator.names
-        work = FastPath(model, names or model.classes_).start()
-        carefully = SentenceRenderer(self.annotator, "slash", model.column_, self.skip)
+        tag_lines = FastPath(model, names or model.classes_).start()
+        fallback = SentenceRenderer(self.annotator, "slash", model.column_, self.skip)
 
-        def answer(named: NamedBlock) -> Answer:
+        def render_block(named: NamedBlock) -> RenderedBlock:
             name, before, lines = named
-            text, tokens = work(lines)
+            text, tokens = tag_lines(lines)
             try:
                 return text.encode(), tokens, []
-            except UnicodeEncodeError:  # half a character: everything before it can be written
-                return carefully()((name, before, [Sentence(words) for words in map(slash_tokens, lines)]))
+            except UnicodeEncodeError:  # a lone surrogate: the fallback writes all sentences before it
+                return fallback()((name, before, [Sentence(words) for words in map(slash_tokens, lines)]))
 
-        return answer
+        return render_block

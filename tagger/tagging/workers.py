@@ -1,9 +1,9 @@
-"""Blocks of work on several processes, answers in the order of the blocks.
+"""Process blocks on several processes; results come in the order of the blocks.
 
-Every worker has one block at a time: while they work, the next block is being read, and the worker whose answer is due
-gets it. So the order needs no bookkeeping and nothing piles up. The first block is done here, and workers are started
-for the second, unless that is the last: short texts and conversations never need them. A worker that dies takes the run
-down with it, with a message; when the program itself dies, the workers see their pipes close and end.
+Every worker has one block at a time. While they work the next block is read, and goes to the worker whose result is due
+next. So the order needs no bookkeeping and no queue grows. The first block is processed here, and workers are started
+for the second unless it is the last: short texts and interactive sessions never need them. A worker that dies ends the
+run with an error; when the program itself dies, its workers see their pipes close and exit.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagger.errors import TaggerError
-from tagger.files.signals import TERMINATION_SIGNALS, active_signals, signals_blocked
+from tagger.files.signals import TERMINATION_SIGNALS, active_signals
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 Block = TypeVar("Block")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 Work = Callable[[Any], Any]
 
 
 def in_order(
-    start: Callable[[], Callable[[Block], Answer]], blocks: Iterable[tuple[Block, bool]], jobs: int
-) -> Iterator[Answer]:
-    """The answers to all blocks.
+    start: Callable[[], Callable[[Block], Result]], blocks: Iterable[tuple[Block, bool]], jobs: int
+) -> Iterator[Result]:
+    """Yield the results of all blocks in order.
 
-    `start` makes the function that answers; where processes are spawned it must pickle. A block comes with whether its
-    answer is urgent: then nothing more is read before it is out.
+    `start` makes the function from block to result; where processes are spawned it must be picklable. Each block comes
+    with True if its result is urgent: then it is yielded before anything more is read.
     """
     here = start()
     pool: Pool | None = None
@@ -39,15 +39,15 @@ def in_order(
     source, ahead = enumerate(blocks), deque[tuple[int, tuple[Block, bool]]]()
 
     def read() -> bool:
-        """Whether another block has come."""
+        """Read one block ahead; return False at the end or after an error."""
         nonlocal failure
-        if failure:  # whatever else the source may have
+        if failure:
             return False
         try:
             ahead.append(next(source))
         except StopIteration:
             return False
-        except Exception as error:  # what was read before it is answered first
+        except Exception as error:  # raised after the results of the blocks before it
             failure = error
             return False
         return True
@@ -60,12 +60,12 @@ def in_order(
                 continue
             pool = pool or Pool(start, here, jobs)
             if not pool.idle:
-                yield pool.oldest_answer()
+                yield pool.oldest_result()
             pool.give(block)
             while urgent and pool.busy:
-                yield pool.oldest_answer()
+                yield pool.oldest_result()
         while pool and pool.busy:
-            yield pool.oldest_answer()
+            yield pool.oldest_result()
         if failure:
             raise failure
     finally:
@@ -74,7 +74,7 @@ def in_order(
 
 
 class Pool:
-    """Workers, each with its pipe; the busy ones in the order in which they got their blocks."""
+    """Worker processes, each with its pipe; the busy ones in the order in which they got their blocks."""
 
     def __init__(self, start: Callable[[], Work], here: Work, jobs: int) -> None:
         import multiprocessing
@@ -82,20 +82,21 @@ class Pool:
         self.idle: deque[Connection] = deque()
         self.busy: deque[Connection] = deque()
         self.processes = []
-        forks = sys.platform == "linux"  # then what `here` has in its caches is there already, and nothing is pickled
+        forks = sys.platform == "linux"  # a fork inherits the caches of `here`, and nothing is pickled
         context: Any = multiprocessing.get_context("fork" if forks else "spawn")
         with signals_blocked():
             for _ in range(jobs):
-                ours, theirs = context.Pipe()
-                self.idle.append(ours)
-                foreign = list(self.idle) if forks else []  # pipes that a copy of this process has open, too
-                args = (give(here) if forks else start, theirs, foreign)
+                parent_end, worker_end = context.Pipe()
+                self.idle.append(parent_end)
+                inherited = list(self.idle) if forks else []  # pipes that a fork has open too
+                args = (lambda: here) if forks else start, worker_end, inherited
                 process = context.Process(target=serve, args=args, daemon=True)
                 process.start()
-                theirs.close()
+                worker_end.close()
                 self.processes.append(process)
 
     def give(self, block: Any) -> None:
+        """Send a block to an idle worker."""
         worker = self.idle.popleft()
         try:
             worker.send(block)
@@ -103,19 +104,20 @@ class Pool:
             raise died() from None
         self.busy.append(worker)
 
-    def oldest_answer(self) -> Any:
+    def oldest_result(self) -> Any:
+        """Wait for the result of the block that was given first."""
         worker = self.busy.popleft()
         try:
-            answer, error = worker.recv()
+            result, error = worker.recv()
         except (EOFError, OSError):
             raise died() from None
         if error is not None:
             raise error
         self.idle.append(worker)
-        return answer
+        return result
 
     def close(self) -> None:
-        """All workers end: if every one waits for a block, by themselves, else they are stopped."""
+        """End all workers: idle ones exit when their pipe closes; if any is busy, all are terminated."""
         if len(self.idle) < len(self.processes):
             for process in self.processes:
                 process.terminate()
@@ -125,31 +127,28 @@ class Pool:
             process.join()
 
 
-def give(work: Work) -> Callable[[], Work]:
-    return lambda: work
-
-
 def died() -> TaggerError:
-    return TaggerError("a worker process died (killed, or out of memory): the output is incomplete; try --jobs 1")
+    """Make the error for a worker that died."""
+    return TaggerError("jobs: a worker process died (killed, or out of memory); the output is incomplete. Use 1 job.")
 
 
-def serve(start: Callable[[], Work], pipe: Connection, foreign: list[Connection]) -> None:
-    """The life of a worker: answer blocks until the pipe closes."""
+def serve(start: Callable[[], Work], pipe: Connection, inherited: list[Connection]) -> None:
+    """Process blocks until the pipe closes: the main function of a worker."""
     for number in active_signals():
         signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the first one decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal; the parent handles it
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, TERMINATION_SIGNALS)
-    for other in foreign:
+    for other in inherited:
         other.close()
     try:
         work = start()
         while True:
             block = pipe.recv()
             try:
-                answer, error = work(block), None
+                result, error = work(block), None
             except Exception as caught:
-                answer, error = None, caught
-            pipe.send((answer, error))
+                result, error = None, caught
+            pipe.send((result, error))
     except (EOFError, OSError):
         return
