@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagger.errors import TaggerError
-from tagger.files.signals import TERMINATION_SIGNALS, active_signals
+from tagger.files.signals import TERMINATION_SIGNALS, active_signals, signals_blocked
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
