@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from tagger.cli.console import print_message
-from tagger.corpus import recognise
+from tagger.corpus import read_sentences, recognise
 from tagger.corpus.slash import split_if_tagged
 from tagger.escaping import quote
 from tagger.files.reading import Lines
@@ -48,8 +48,12 @@ class InputHint:
                 self.check(words(item))
             yield item
 
-    def sentences(self, items: Iterable[Sentence]) -> Iterator[Sentence]:
-        return self(items, lambda sentence: sentence.words)
+    def read_untagged(
+        self, lines: Lines, format: str, by_name: bool = False, column: str = "upos"
+    ) -> Iterator[Sentence]:
+        """Read sentences without their tags, and check them."""
+        sentences = read_sentences(self.check_first_line(lines, format, by_name), format, tagged=False, column=column)
+        return self(sentences, lambda sentence: sentence.words)
 
     def check_first_line(self, lines: Lines, format: str = "slash", by_name: bool = False) -> Lines:
         """Return the lines; print a hint if the first one does not look like the format.

@@ -6,7 +6,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from itertools import pairwise
 from typing import Any, ClassVar, TypeVar
@@ -56,6 +56,32 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
+def combine(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
+    """Make one decorator of several options, in the order of the help."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def value_option(name: str, type: click.ParamType, default: Any, help: str) -> Callable[[Decorated], Decorated]:
+    """Make an option whose default is shown."""
+    metavar = "N" if isinstance(type, click.IntRange) else None
+    return click.option(name, type=type, metavar=metavar, default=default, show_default=True, help=help)
+
+
+def file_option(name: str, type: click.Path, help: str, multiple: bool = False) -> Callable[[Decorated], Decorated]:
+    """Make an option that names a file, or several files if it is repeated."""
+    return click.option(name, metavar="FILE", type=type, multiple=multiple, help=help)
+
+
+def choice_option(name: str, choices: Iterable[str], help: str) -> Callable[[Decorated], Decorated]:
+    return click.option(name, type=click.Choice(list(choices)), help=help)
+
+
 def models_option(command: Decorated, help: str = "Model file. Repeat -m to average several models.") -> Decorated:
     """Add `-m`: one model, or several whose probabilities are averaged."""
 
@@ -101,33 +127,16 @@ def jobs_option(command: Decorated) -> Decorated:
 
 
 def report_option(command: Decorated) -> Decorated:
-    help = "HTML page to write in addition, e.g. report.html."
-    return click.option("--report", metavar="FILE", type=OUTPUT, help=help)(command)
+    return file_option("--report", OUTPUT, "HTML page to write in addition, e.g. report.html.")(command)
 
 
 def quiet_option(command: Decorated) -> Decorated:
     return click.option("-q", "--quiet", is_flag=True, help="Print errors only.")(command)
 
 
-def corpus_options(command: Decorated) -> Decorated:
-    """Add the options for reading a tagged corpus; the command gets them as one argument, `corpus_options`."""
-
-    @wraps(command)
-    def collect(*args: Any, input_format: str | None, encoding: str, column: str, **others: Any) -> Any:
-        return command(*args, corpus_options=CorpusOptions(input_format, encoding, column), **others)
-
-    wrapped: Any = collect
-    for option in (on_error_option, column_option, encoding_option, input_format_option):
-        wrapped = option(wrapped)
-    return wrapped
-
-
 def input_format_option(command: Decorated) -> Decorated:
-    return click.option(
-        "--input-format",
-        type=click.Choice(list(FORMATS)),
-        help="Format of the input.  [default: recognised for corpora, plain lines for text]",
-    )(command)
+    help = "Format of the input.  [default: recognised for corpora, plain lines for text]"
+    return choice_option("--input-format", FORMATS, help)(command)
 
 
 def encoding_option(command: Decorated) -> Decorated:
@@ -191,18 +200,12 @@ def max_memory_option(default: str) -> Callable[[Decorated], Decorated]:
 
 
 def column_option(command: Decorated) -> Decorated:
-    columns = click.Choice(list(COLUMNS))
-    return click.option(
-        "--column", type=columns, default="upos", show_default=True, help="CoNLL-U column with the tags."
-    )(command)
+    return value_option("--column", click.Choice(list(COLUMNS)), "upos", "CoNLL-U column with the tags.")(command)
 
 
 def tokenize_option(command: Decorated) -> Decorated:
-    return click.option(
-        "--tokenize",
-        type=click.Choice(list(LANGUAGES)),
-        help="Split raw text into sentences and words.  [without a value: english]",
-    )(command)
+    help = "Split raw text into sentences and words.  [without a value: english]"
+    return choice_option("--tokenize", LANGUAGES, help)(command)
 
 
 class TokenizingCommand(FileCommand):
@@ -232,3 +235,16 @@ def is_given(option: str) -> bool:
     """Return True if the option is on the command line."""
     source = click.get_current_context().get_parameter_source(option)
     return source is click.core.ParameterSource.COMMANDLINE
+
+
+input_options = combine(input_format_option, encoding_option, on_error_option)
+
+
+def corpus_options(command: Decorated) -> Decorated:
+    """Add the options for reading a tagged corpus; the command gets them as one argument, `corpus_options`."""
+
+    @wraps(command)
+    def collect(*args: Any, input_format: str | None, encoding: str, column: str, **others: Any) -> Any:
+        return command(*args, corpus_options=CorpusOptions(input_format, encoding, column), **others)
+
+    return combine(input_format_option, encoding_option, column_option, on_error_option)(collect)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tagger.cli.console import print_message
+from tagger.cli.console import print_message, raise_or_skip
 from tagger.cli.hints import InputHint
 from tagger.corpus import format_of, read_sentences, sound
 from tagger.corpus.slash import line_stretches, tokens
@@ -119,9 +119,7 @@ def sound_lines(lines: Lines) -> Iterator[str]:
                     yield line
             return
         except CorpusError as error:
-            if lines.skipped is None:
-                raise
-            lines.skipped.add(error)
+            raise_or_skip(error, lines.skipped)
             yield ""
 
 
@@ -133,8 +131,6 @@ def checked_sentences(
         fault = constraints.fault(sentence) if constraints else None
         if len(sentence) > MAX_SENTENCE_LENGTH:
             fault = f"expected at most {MAX_SENTENCE_LENGTH:,} tokens in a sentence, got {len(sentence):,}"
-        if fault and lines.skipped is None:
-            raise lines.error(fault)
-        if fault and lines.skipped is not None:
-            lines.skipped.add(lines.error(fault))
+        if fault:
+            raise_or_skip(lines.error(fault), lines.skipped)
         yield Sentence([]) if fault else sentence

@@ -22,7 +22,7 @@ import click
 
 from tagger.cli.console import command_params, name_options, print_message
 from tagger.cli.interrupt import GracefulStop
-from tagger.cli.options import DEFAULT_MODEL, Count, Decorated, is_given
+from tagger.cli.options import DEFAULT_MODEL, Count, Decorated, combine, file_option, is_given, value_option
 from tagger.cli.paths import INPUT, OUTPUT, OutputFile
 from tagger.cli.progress import open_bar, show_bar
 from tagger.errors import FileError, several
@@ -68,56 +68,25 @@ class CheckpointFile(OutputFile):
         Checkpoint(path).check_place()
 
 
-def output_model_option(command: Decorated) -> Decorated:
+def output_archive_option(default: str, help: str) -> Callable[[Decorated], Decorated]:
     return click.option(
-        "-o",
-        "--output",
-        type=ModelFile(),
-        metavar="FILE",
-        default=DEFAULT_MODEL,
-        show_default=True,
-        help="Model file to write, e.g. english.npz.",
-    )(command)
+        "-o", "--output", type=ModelFile(), metavar="FILE", default=default, show_default=True, help=help
+    )
+
+
+output_model_option = output_archive_option(DEFAULT_MODEL, "Model file to write, e.g. english.npz.")
 
 
 def monitor_options(patience: int, every: int, unit: str) -> Callable[[Decorated], Decorated]:
     """Add the options for dev set, log and checkpoint of an iterative training."""
-    options = (
-        click.option(
-            "--dev", metavar="FILE", type=INPUT, help="Tagged dev corpus; the model that is best on it is kept."
-        ),
-        click.option(
-            "--patience",
-            type=Count(1),
-            metavar="N",
-            default=patience,
-            show_default=True,
-            help="Stop after N evaluations on --dev without improvement.",
-        ),
-        click.option("--log", metavar="FILE", type=OUTPUT, help=f"Log file: one line of JSON per {unit}."),
-        click.option(
-            "--checkpoint",
-            metavar="FILE",
-            type=CheckpointFile(),
-            help="Checkpoint file.  [default: OUTPUT.checkpoint]",
-        ),
-        click.option(
-            "--checkpoint-every",
-            type=Count(1),
-            metavar="N",
-            default=every,
-            show_default=True,
-            help=f"Save the checkpoint every N {unit}s.",
-        ),
+    return combine(
+        file_option("--dev", INPUT, "Tagged dev corpus; the model that is best on it is kept."),
+        value_option("--patience", Count(1), patience, "Stop after N evaluations on --dev without improvement."),
+        file_option("--log", OUTPUT, f"Log file: one line of JSON per {unit}."),
+        file_option("--checkpoint", CheckpointFile(), "Checkpoint file.  [default: OUTPUT.checkpoint]"),
+        value_option("--checkpoint-every", Count(1), every, f"Save the checkpoint every N {unit}s."),
         click.option("--resume", is_flag=True, help="Continue an interrupted training from its checkpoint."),
     )
-
-    def decorate(command: Decorated) -> Decorated:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 def check_monitoring(dev: str | None, checkpoint: str, quiet: bool) -> None:
@@ -201,13 +170,7 @@ def progress_reporter(
 
 
 def save_and_report(
-    model: Tagger,
-    output: str,
-    begin: float,
-    quiet: bool,
-    stop: GracefulStop,
-    checkpoint: Checkpoint,
-    unit: str,
+    model: Tagger, output: str, begin: float, quiet: bool, stop: GracefulStop, checkpoint: Checkpoint, unit: str
 ) -> None:
     """Write the model, remove the checkpoint unless the training can be continued, and print how the training went."""
     save_model(model, output)

@@ -11,7 +11,15 @@ import click
 
 from tagger.cli.console import display_name, write_text
 from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
-from tagger.cli.options import corpus_options, examples, jobs_option, output_option, quiet_option
+from tagger.cli.options import (
+    corpus_options,
+    examples,
+    file_option,
+    jobs_option,
+    output_option,
+    quiet_option,
+    value_option,
+)
 from tagger.cli.paths import INPUT, FileCommand
 from tagger.corpus import line_of
 from tagger.corpus.conllu import comment
@@ -44,12 +52,8 @@ SENTENCES_NAMED = 5  # of a group with the same words
     epilog=examples("tagger check corpus.txt", "tagger check train.txt --against test.txt --json"),
 )
 @click.argument("corpus", type=INPUT)
-@click.option(
-    "--against", metavar="FILE", type=INPUT, help="Another corpus; counts the sentences in both, e.g. test.txt."
-)
-@click.option(
-    "--most", type=click.IntRange(0), metavar="N", default=20, show_default=True, help="Doubtful tags listed per kind."
-)
+@file_option("--against", INPUT, "Another corpus, e.g. test.txt; counts the sentences that are in both.")
+@value_option("--most", click.IntRange(0), 20, "Doubtful tags listed per kind.")
 @jobs_option
 @corpus_options
 @click.option(

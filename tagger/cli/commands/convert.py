@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from tagger.cli.console import print_message, report_written, skipped_lines
+from tagger.cli.console import print_message, raise_or_skip, report_written, skipped_lines
 from tagger.cli.corpus_input import CorpusOptions, load_tag_map, no_sentence_error, report_unmapped
-from tagger.cli.options import corpus_options, examples, map_option, quiet_option
+from tagger.cli.options import choice_option, corpus_options, examples, map_option, quiet_option
 from tagger.cli.paths import INPUT, FileCommand, OutputFile
 from tagger.corpus import FORMATS, SUFFIXES, format_of, plain_name, read_sentences, render
 from tagger.corpus.conllu import COLUMNS
@@ -29,14 +29,8 @@ from tagger.sentence import Sentence
 @click.argument("source", metavar="IN", type=INPUT)
 @click.argument("target", metavar="OUT", type=OutputFile(stdout=True))
 @corpus_options
-@click.option(
-    "--output-format", type=click.Choice(list(FORMATS)), help="Format of the output.  [default: by the suffix of OUT]"
-)
-@click.option(
-    "--to-column",
-    type=click.Choice(list(COLUMNS)),
-    help="CoNLL-U column that gets the tags.  [default: that of --column]",
-)
+@choice_option("--output-format", FORMATS, "Format of the output.  [default: by the suffix of OUT]")
+@choice_option("--to-column", COLUMNS, "CoNLL-U column that gets the tags.  [default: that of --column]")
 @click.option("--untagged", is_flag=True, help="Read IN as text without tags: plain lines, or by its suffix.")
 @click.option("--strip-tags", is_flag=True, help="Write the words only: no tags, comments or lemmas.")
 @map_option
@@ -73,19 +67,12 @@ def command(
                 stream.write(render(words_or_all, write_as, to_column or corpus_options.column))
                 sentences, tokens = sentences + 1, tokens + len(sentence)
             except CorpusError as error:
-                raise_or_skip(lines, f"sentence {number:,} (up to line {lines.number:,}): {error}")
+                place = f"{lines.name}: sentence {number:,} (up to line {lines.number:,})"
+                raise_or_skip(CorpusError(f"{place}: {error}"), lines.skipped)
         if not tokens:
             raise no_sentence_error(lines.name, "sentences" if untagged else "tagged sentences")
     report_unmapped(tag_map, quiet)
     report_written(target, f"{several(sentences, 'sentence')}, {several(tokens, 'token')}, as {described}", quiet)
-
-
-def raise_or_skip(lines: Lines, fault: str) -> None:
-    """Raise the fault of a sentence that cannot be written, or record it with `--on-error skip`."""
-    error = CorpusError(f"{lines.name}: {fault}")
-    if lines.skipped is None:
-        raise error from None
-    lines.skipped.add(error)
 
 
 def describe_format(format: str, words_only: bool) -> str:

@@ -10,7 +10,7 @@ import click
 from tagger.cli.console import write_text
 from tagger.cli.corpus_input import CorpusOptions, read_training_corpus
 from tagger.cli.forwarding import FORWARDING, kind_option, tagger_factory, training_options
-from tagger.cli.options import corpus_options, examples, jobs_option, output_option, quiet_option
+from tagger.cli.options import corpus_options, examples, jobs_option, output_option, quiet_option, value_option
 from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.progress import open_bar, show_bar
 from tagger.experiments.crossval import cross_validate
@@ -30,8 +30,8 @@ from tagger.files.resources import available_cores
 )
 @click.argument("corpus", type=INPUT)
 @kind_option
-@click.option("--folds", type=click.IntRange(2), metavar="N", default=10, show_default=True, help="Number of folds.")
-@click.option("--seed", type=int, metavar="N", default=0, show_default=True, help="Seed of the division into folds.")
+@value_option("--folds", click.IntRange(2), 10, "Number of folds.")
+@value_option("--seed", click.INT, 0, "Seed of the division into folds.")
 @jobs_option
 @corpus_options
 @click.option("--json", "as_program", is_flag=True, help="Write JSON: rates as fractions.")

@@ -14,13 +14,13 @@ import click
 from tagger.cli.console import display_name, load_page_template, print_message, write_text
 from tagger.cli.corpus_input import CorpusOptions, length_warnings, load_tag_map, read_tagged, report_unmapped
 from tagger.cli.options import (
-    encoding_option,
+    choice_option,
     examples,
-    input_format_option,
+    file_option,
+    input_options,
     is_given,
     map_option,
     models_option,
-    on_error_option,
     output_option,
     quiet_option,
     report_option,
@@ -75,7 +75,7 @@ class Side:
 )
 @click.argument("gold", type=TEXT)
 @models_option
-@click.option("--predictions", metavar="FILE", type=INPUT, help="Tagged file to evaluate instead of a model.")
+@file_option("--predictions", INPUT, "Tagged file to evaluate instead of a model.")
 @click.option(
     "--compare",
     "rival_paths",
@@ -85,14 +85,8 @@ class Side:
     help="Model to compare with, by a significance test. Repeatable.",
 )
 @report_option
-@input_format_option
-@encoding_option
-@on_error_option
-@click.option(
-    "--column",
-    type=click.Choice(list(COLUMNS)),
-    help="CoNLL-U column with the tags.  [default: the model's, else upos]",
-)
+@input_options
+@choice_option("--column", COLUMNS, "CoNLL-U column with the tags.  [default: the model's, else upos]")
 @map_option
 @click.option("--json", "as_program", is_flag=True, help="Write JSON: rates as fractions, undefined as null.")
 @output_option

@@ -9,9 +9,17 @@ import click
 
 from tagger.cli.console import print_message
 from tagger.cli.hints import InputHint, tag_check
-from tagger.cli.options import encoding_option, examples, input_format_option, model_option, output_option, quiet_option
+from tagger.cli.options import (
+    encoding_option,
+    examples,
+    input_format_option,
+    model_option,
+    output_option,
+    quiet_option,
+    value_option,
+)
 from tagger.cli.paths import TEXT, FileCommand
-from tagger.corpus import format_of, read_sentences
+from tagger.corpus import format_of
 from tagger.escaping import encoded, visible
 from tagger.files.reading import Lines
 from tagger.files.writing import open_output
@@ -32,9 +40,7 @@ from tagger.reports.explanation import explanation_page
 )
 @click.argument("file", type=TEXT, default="-")
 @model_option
-@click.option(
-    "--reasons", type=click.IntRange(1), metavar="N", default=5, show_default=True, help="Reasons shown per token."
-)
+@value_option("--reasons", click.IntRange(1), 5, "Reasons shown per token.")
 @click.option("--json", "as_program", is_flag=True, help="Write JSON: one line per sentence, with all reasons.")
 @click.option("--html", "as_page", is_flag=True, help="Write an HTML page with all reasons.")
 @input_format_option
@@ -67,8 +73,7 @@ def command(
     if model.explanation_note:
         print_message(model.explanation_note, quiet)
     hint, format = InputHint(tag_check(model.classes_), quiet=quiet), input_format or format_of(file)
-    lines = hint.check_first_line(Lines(file, encoding), format)
-    sentences = hint.sentences(read_sentences(lines, format, tagged=False, column=model.column_))
+    sentences = hint.read_untagged(Lines(file, encoding), format, column=model.column_)
     with open_output(output) as stream:
         if as_page:
             explanations = explain(model, [sentence for sentence in sentences if len(sentence)])

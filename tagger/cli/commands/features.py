@@ -9,12 +9,13 @@ from tagger.cli.options import (
     encoding_option,
     examples,
     features_option,
+    file_option,
     input_format_option,
     output_option,
     quiet_option,
 )
 from tagger.cli.paths import INPUT, FileCommand
-from tagger.corpus import format_of, read_sentences
+from tagger.corpus import format_of
 from tagger.escaping import encoded
 from tagger.features.template import check_classes, describe, parse_templates, template_text
 from tagger.features.word_classes import WordClasses
@@ -33,9 +34,7 @@ from tagger.normalization import NFC, normalized
 )
 @click.argument("file", type=INPUT, default="-")
 @features_option
-@click.option(
-    "--classes", metavar="FILE", type=INPUT, help="Word classes for templates that use them, e.g. classes.npz."
-)
+@file_option("--classes", INPUT, "Word classes for templates that use them, e.g. classes.npz.")
 @input_format_option
 @encoding_option
 @output_option
@@ -57,9 +56,8 @@ def command(
     table = load_normalized_classes(classes) if classes else None
     check_classes(templates, table, features)
     hint, format = InputHint(tag_check(), quiet=quiet), input_format or format_of(file)
-    sentences = read_sentences(hint.check_first_line(Lines(file, encoding), format), format, tagged=False)
     with open_output(output) as stream:
-        for sentence in hint.sentences(sentences):
+        for sentence in hint.read_untagged(Lines(file, encoding), format):
             features_of_tokens = describe(normalized(sentence.words, NFC), templates, table)
             rows = zip(sentence.words, features_of_tokens, strict=True)
             text = "".join("\t".join([word, *names]) + "\n" for word, names in rows) + "\n"

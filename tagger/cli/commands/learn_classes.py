@@ -9,10 +9,18 @@ from pathlib import Path
 import click
 
 from tagger.cli.console import report_written
-from tagger.cli.options import FREE_MEMORY, encoding_option, examples, max_memory_option, on_error_option, quiet_option
+from tagger.cli.options import (
+    FREE_MEMORY,
+    encoding_option,
+    examples,
+    max_memory_option,
+    on_error_option,
+    quiet_option,
+    value_option,
+)
 from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.raw_text import learn_from
-from tagger.cli.training import ModelFile
+from tagger.cli.training import output_archive_option
 from tagger.errors import several
 from tagger.features.clustering import MIN_COUNT
 from tagger.features.word_classes import SIZES
@@ -29,33 +37,18 @@ from tagger.models.store import save_classes
     ),
 )
 @click.argument("files", nargs=-1, required=True, type=INPUT)
-@click.option(
-    "-o",
-    "--output",
-    type=ModelFile(),
-    metavar="FILE",
-    default="classes.npz",
-    show_default=True,
-    help="File of word classes to write.",
-)
+@output_archive_option("classes.npz", "File of word classes to write.")
 @click.option(
     "--size",
     "sizes",
     type=click.IntRange(2, 1 << 16),
+    metavar="N",
     multiple=True,
     default=SIZES,
     show_default=True,
-    metavar="N",
     help="Number of classes. Repeat --size for finer and coarser classes.",
 )
-@click.option(
-    "--min-count",
-    type=click.IntRange(1),
-    default=MIN_COUNT,
-    show_default=True,
-    metavar="N",
-    help="Words that occur fewer than N times get no class.",
-)
+@value_option("--min-count", click.IntRange(1), MIN_COUNT, "Words that occur fewer than N times get no class.")
 @encoding_option
 @on_error_option
 @max_memory_option(FREE_MEMORY)

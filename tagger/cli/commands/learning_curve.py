@@ -10,7 +10,15 @@ import click
 from tagger.cli.console import display_name, load_page_template, write_text
 from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
 from tagger.cli.forwarding import FORWARDING, kind_option, tagger_factory, training_options
-from tagger.cli.options import corpus_options, examples, jobs_option, output_option, quiet_option, report_option
+from tagger.cli.options import (
+    corpus_options,
+    examples,
+    jobs_option,
+    output_option,
+    quiet_option,
+    report_option,
+    value_option,
+)
 from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.progress import open_bar, show_bar
 from tagger.experiments.crossval import CurvePoint, learning_curve
@@ -34,14 +42,7 @@ BAR_WIDTH = 40  # columns of the longest bar
 @click.argument("corpus", type=INPUT)
 @click.option("--dev", metavar="FILE", type=INPUT, required=True, help="Tagged corpus to evaluate on.")
 @kind_option
-@click.option(
-    "--points",
-    type=click.IntRange(2, 20),
-    metavar="N",
-    default=6,
-    show_default=True,
-    help="Number of points; each uses half the data of the next.",
-)
+@value_option("--points", click.IntRange(2, 20), 6, "Number of points; each uses half the data of the next.")
 @jobs_option
 @corpus_options
 @click.option("--json", "as_program", is_flag=True, help="Write JSON: rates as fractions.")

@@ -10,7 +10,7 @@ import click
 
 from tagger.cli.console import print_message, skipped_lines
 from tagger.cli.corpus_input import detect_format
-from tagger.cli.options import Finite, encoding_option, examples, input_format_option, on_error_option, quiet_option
+from tagger.cli.options import Finite, examples, input_options, quiet_option, value_option
 from tagger.cli.paths import INPUT, OUTPUT, File, FileCommand, check_files
 from tagger.corpus import plain_name, read_sentences, render
 from tagger.corpus.split import REST, split_corpus
@@ -32,22 +32,16 @@ SHARE = Finite(0, 1, max_open=True)
     ),
 )
 @click.argument("corpus", type=INPUT)
-@click.option(
-    "--dev", type=SHARE, default=0.1, show_default=True, help="Fraction of the tokens for the dev set, e.g. 0.05."
-)
-@click.option(
-    "--test", type=SHARE, default=0.1, show_default=True, help="Fraction of the tokens for the test set; 0 for none."
-)
-@click.option("--seed", type=int, metavar="N", default=0, show_default=True, help="Seed of the division.")
+@value_option("--dev", SHARE, 0.1, "Fraction of the tokens for the dev set, e.g. 0.05; 0 for none.")
+@value_option("--test", SHARE, 0.1, "Fraction of the tokens for the test set, e.g. 0.2; 0 for none.")
+@value_option("--seed", click.INT, 0, "Seed of the division.")
 @click.option(
     "--output-folder",
     type=click.Path(file_okay=False),
     metavar="FOLDER",
     help="Folder of the output files, created if needed.  [default: that of the corpus]",
 )
-@input_format_option
-@encoding_option
-@on_error_option
+@input_options
 @quiet_option
 def command(
     corpus: str,

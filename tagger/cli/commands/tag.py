@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any
+from typing import IO, Any
 
 import click
 
-from tagger.cli.console import display_name, report_written, skipped_lines
+from tagger.cli.console import display_name, raise_or_skip, report_written, skipped_lines
 from tagger.cli.corpus_input import load_tag_map, report_unmapped
 from tagger.cli.hints import STRIP_ADVICE, Check, InputHint, tag_check, token_check
 from tagger.cli.options import (
     NO_LIMIT,
     Finite,
     TokenizingCommand,
-    encoding_option,
+    choice_option,
     examples,
-    input_format_option,
+    file_option,
+    input_options,
     jobs_option,
     map_option,
     max_memory_option,
     models_option,
-    on_error_option,
     output_option,
     quiet_option,
     tokenize_option,
@@ -35,7 +35,7 @@ from tagger.cli.tag_input import PlainLines, Sentences, check_inputs, named_bloc
 from tagger.corpus import FORMATS, format_of
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, several
-from tagger.files.reading import Lines, Skipped
+from tagger.files.reading import Lines
 from tagger.files.resources import available_cores
 from tagger.files.writing import open_output
 from tagger.models.base import Predictor
@@ -43,7 +43,7 @@ from tagger.models.store import load_models
 from tagger.tagging.annotator import Annotator
 from tagger.tagging.constraints import Constraints, read_lexicon
 from tagger.tagging.fast_path import writable
-from tagger.tagging.render import LineRenderer, SentenceRenderer
+from tagger.tagging.render import Answer, LineRenderer, SentenceRenderer
 from tagger.tagging.workers import in_order
 
 PROBABILITY_FORMATS = ("tsv", "conllu", "jsonl")  # can hold probabilities
@@ -69,19 +69,9 @@ NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
 @click.argument("files", nargs=-1, type=TEXT, callback=lambda ctx, param, files: files or ("-",))
 @models_option
 @output_option
-@input_format_option
-@click.option(
-    "--output-format",
-    type=click.Choice(list(FORMATS)),
-    help="Format of the output.  [default: by the suffix of -o, else as the input]",
-)
-@click.option(
-    "--to-column",
-    type=click.Choice(list(COLUMNS)),
-    help="CoNLL-U column that gets the tags.  [default: the column the model was trained on]",
-)
-@encoding_option
-@on_error_option
+@input_options
+@choice_option("--output-format", FORMATS, "Format of the output.  [default: by the suffix of -o, else as the input]")
+@choice_option("--to-column", COLUMNS, "CoNLL-U column that gets the tags.  [default: the one of the training corpus]")
 @tokenize_option
 @click.option(
     "--text-column", metavar="NAME", help="Key of the text in jsonl, with --tokenize, e.g. body.  [default: text]"
@@ -95,9 +85,7 @@ NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
     "--min-probability", type=Finite(0, 1), default=0.0, help="Write ? for tags with a lower probability, e.g. 0.5."
 )
 @click.option("--keep-tags", is_flag=True, help="Keep the tags of tokens given as word/TAG or word/NN|VB.")
-@click.option(
-    "--lexicon", metavar="FILE", type=INPUT, help="Tags allowed for words: lines word TAB TAG TAG …, e.g. words.tsv."
-)
+@file_option("--lexicon", INPUT, "Tags allowed for words: lines word TAB TAG TAG …, e.g. words.tsv.")
 @jobs_option
 @max_memory_option(NO_LIMIT)
 @quiet_option
@@ -143,9 +131,12 @@ def command(
     annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0, names)
     plain = not tokenize and all((input_format or format_of(path)) == "slash" for path in files)
     reader = Sentences(tokenize, input_format, model.column_, constraints, text_column)
-    path = choose_path(annotator, reader, plain, write_as, to_column or model.column_)
+    chosen, renderer = choose_path(annotator, reader, plain, write_as, to_column or model.column_)
     hint = InputHint(*hint_checks(model, keep_tags), quiet=quiet or not plain)
-    tokens = write_answers(files, encoding, path, hint, output, jobs, quiet)
+    lines = [Lines(path, encoding, skipped_lines()) for path in files]
+    blocks = chain.from_iterable(named_blocks(each, chosen, hint) for each in lines)
+    with open_output(output) as stream, tagging_bar(files, output, quiet) as advance:
+        tokens = write_answers(in_order(renderer, blocks, jobs or available_cores()), stream, advance)
     report_written(output, f"{several(tokens, 'token')}, as {write_as}", quiet)
 
 
@@ -160,36 +151,17 @@ def choose_path(
     return reader, SentenceRenderer(annotator, write_as, column, skip)
 
 
-def write_answers(
-    files: tuple[str, ...],
-    encoding: str,
-    path: tuple[PlainLines | Sentences, LineRenderer | SentenceRenderer],
-    hint: InputHint,
-    output: str,
-    jobs: int,
-    quiet: bool,
-) -> int:
-    """Tag the files block by block, write the answers in order, and return the number of tokens."""
-    reader, renderer = path
-    skipped = skipped_lines()
-    blocks = chain.from_iterable(named_blocks(Lines(file, encoding, skipped), reader, hint) for file in files)
+def write_answers(answers: Iterable[Answer], stream: IO[bytes], advance: Callable[[int], Any]) -> int:
+    """Write the answers as they come; return the number of tokens."""
     written = 0
-    with open_output(output) as stream, tagging_bar(files, output, quiet) as advance:
-        for text, tokens, faults in in_order(renderer, blocks, jobs or available_cores()):
-            stream.write(text)
-            stream.flush()
-            raise_or_skip(faults, skipped)
-            advance(tokens)
-            written += tokens
+    for text, tokens, faults in answers:
+        stream.write(text)
+        stream.flush()
+        for fault in faults:
+            raise_or_skip(CorpusError(fault), skipped_lines())
+        advance(tokens)
+        written += tokens
     return written
-
-
-def raise_or_skip(faults: list[str], skipped: Skipped | None) -> None:
-    """Raise the first fault of sentences that cannot be written, or record all with `--on-error skip`."""
-    for fault in map(CorpusError, faults):
-        if skipped is None:
-            raise fault
-        skipped.add(fault)
 
 
 def hint_checks(model: Predictor, keep_tags: bool) -> list[Check]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -13,12 +12,13 @@ from tagger.cli.interrupt import GracefulStop
 from tagger.cli.options import (
     FREE_MEMORY,
     Count,
-    Decorated,
     Finite,
     corpus_options,
     examples,
+    file_option,
     max_memory_option,
     quiet_option,
+    value_option,
 )
 from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.training import (
@@ -35,10 +35,7 @@ from tagger.neural.word_vectors import WordVectors, read_vectors
 from tagger.normalization import NFC, normalized
 from tagger.sentence import Sentence
 
-
-def size_option(name: str, default: int, help: str) -> Callable[[Decorated], Decorated]:
-    size = click.IntRange(1, 4096)
-    return click.option(name, type=size, metavar="N", default=default, show_default=True, help=help)
+SIZE = click.IntRange(1, 4096)
 
 
 @click.command(
@@ -55,58 +52,20 @@ def size_option(name: str, default: int, help: str) -> Callable[[Decorated], Dec
 @output_model_option
 @corpus_options
 @monitor_options(patience=5, every=1, unit="epoch")
-@click.option("--epochs", type=Count(1), metavar="N", default=20, show_default=True, help="Passes through the corpus.")
+@value_option("--epochs", Count(1), 20, "Passes through the corpus.")
 @click.option(
-    "--batch-size",
-    type=Count(0),
-    metavar="N",
-    default=0,
-    help="Sentences per batch.  [default: 32, fewer for a small corpus]",
+    "--batch-size", type=Count(0), metavar="N", default=0, help="Sentences.  [default: 32, fewer for a small corpus]"
 )
-@click.option(
-    "--learning-rate", type=Finite(0, 1, min_open=True), default=0.002, show_default=True, help="Learning rate of Adam."
-)
-@click.option(
-    "--dropout",
-    type=Finite(0, 1, max_open=True),
-    default=0.33,
-    show_default=True,
-    help="Fraction of units dropped in training.",
-)
-@size_option("--word-size", 100, "Size of a word embedding.")
-@size_option("--letter-size", 32, "Size of a character embedding.")
-@size_option("--spelling-size", 64, "Size of the BiLSTM over characters, per direction.")
-@size_option("--hidden-size", 200, "Size of the BiLSTM over words, per direction.")
-@click.option(
-    "--layers",
-    type=click.IntRange(1, 8),
-    metavar="N",
-    default=1,
-    show_default=True,
-    help="Layers of the BiLSTM over words.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    metavar="N",
-    default=1,
-    show_default=True,
-    help="Seed of initial weights, batches and dropout.",
-)
-@click.option(
-    "--vectors",
-    metavar="FILE",
-    type=INPUT,
-    help="Word vectors as text (word2vec, GloVe, fastText), e.g. glove.6B.100d.txt.gz.",
-)
-@click.option(
-    "--max-vectors",
-    type=Count(0),
-    metavar="N",
-    default=100000,
-    show_default=True,
-    help="Number of vectors kept for words that are not in CORPUS.",
-)
+@value_option("--learning-rate", Finite(0, 1, min_open=True), 0.002, "Learning rate of Adam.")
+@value_option("--dropout", Finite(0, 1, max_open=True), 0.33, "Fraction of units dropped in training.")
+@value_option("--word-size", SIZE, 100, "Size of a word embedding.")
+@value_option("--letter-size", SIZE, 32, "Size of a character embedding.")
+@value_option("--spelling-size", SIZE, 64, "Size of the BiLSTM over characters, per direction.")
+@value_option("--hidden-size", SIZE, 200, "Size of the BiLSTM over words, per direction.")
+@value_option("--layers", click.IntRange(1, 8), 1, "Layers of the BiLSTM over words.")
+@value_option("--seed", click.IntRange(0, 2**32 - 1), 1, "Seed of initial weights, batches and dropout.")
+@file_option("--vectors", INPUT, "Word vectors as text (word2vec, GloVe, fastText), e.g. glove.6B.100d.txt.gz.")
+@value_option("--max-vectors", Count(0), 100000, "Number of vectors kept for words that are not in CORPUS.")
 @max_memory_option(FREE_MEMORY)
 @quiet_option
 def command(

@@ -18,10 +18,12 @@ from tagger.cli.options import (
     corpus_options,
     examples,
     features_option,
+    file_option,
     is_given,
     max_memory_option,
     partial_option,
     quiet_option,
+    value_option,
 )
 from tagger.cli.paths import INPUT, FileCommand, InputFile
 from tagger.cli.training import (
@@ -61,57 +63,20 @@ from tagger.sentence import Sentence
     "--tune", is_flag=True, help="Search --l2, --l1 and --min-count, by --dev or cross-validation, before training."
 )
 @features_option
-@click.option(
-    "--unlabeled",
-    metavar="FILE",
-    type=INPUT,
-    multiple=True,
-    help="Raw text, one sentence per line, for word classes as features, e.g. raw.txt.gz. Repeatable.",
-)
-@click.option(
-    "--classes",
-    metavar="FILE",
-    type=INPUT,
-    help="Word classes: of learn-classes, e.g. classes.npz, or text with lines path TAB word TAB count.",
-)
-@click.option("--l2", type=Finite(0), default=0.25, show_default=True, help="Penalty l2·‖w‖² on the weights.")
-@click.option("--l1", type=Finite(0), default=0.0, show_default=True, help="Penalty l1·‖w‖₁; makes many weights zero.")
-@click.option(
-    "--min-count",
-    type=Count(1),
-    metavar="N",
-    default=1,
-    show_default=True,
-    help="Ignore features that occur fewer than N times.",
-)
-@click.option(
-    "--min-pair-count",
-    type=Count(1),
-    metavar="N",
-    default=2,
-    show_default=True,
-    help="The same for features of several words.",
-)
-@click.option(
-    "--max-iterations", type=Count(1), metavar="N", default=200, show_default=True, help="Stop after N iterations."
-)
-@click.option(
-    "--tolerance",
-    type=Finite(0),
-    default=1e-3,
-    show_default=True,
-    help="Stop when 10 iterations reduce the loss by less than this fraction.",
-)
+@file_option("--unlabeled", INPUT, "Raw text to learn word classes from, e.g. raw.txt.gz. Repeatable.", multiple=True)
+@file_option("--classes", INPUT, "Word classes: classes.npz of learn-classes, or lines path TAB word TAB count.")
+@value_option("--l2", Finite(0), 0.25, "Penalty l2·‖w‖² on the weights.")
+@value_option("--l1", Finite(0), 0.0, "Penalty l1·‖w‖₁; makes many weights zero.")
+@value_option("--min-count", Count(1), 1, "Ignore features that occur fewer than N times.")
+@value_option("--min-pair-count", Count(1), 2, "The same for features of several words.")
+@value_option("--max-iterations", Count(1), 200, "Stop after N iterations.")
+@value_option("--tolerance", Finite(0), 1e-3, "Stop when 10 iterations reduce the loss by less than this fraction.")
 @click.option(
     "--init", metavar="MODEL", type=InputFile(replaceable=True), help="CRF to adapt to this corpus, e.g. english.npz."
 )
 @partial_option
 @click.option(
-    "--threads",
-    type=Count(0, MAX_WORKERS),
-    metavar="N",
-    default=0,
-    help="Number of threads, e.g. 4.  [default: all cores]",
+    "--threads", type=Count(0, MAX_WORKERS), metavar="N", default=0, help="Threads, e.g. 4.  [default: all cores]"
 )
 @max_memory_option(FREE_MEMORY)
 @quiet_option
@@ -138,7 +103,8 @@ def command(
     tried on --dev; cross-validation has no model to save and only prints the best settings.
     """
     begin = time.perf_counter()
-    check_options(dev, tune, resume, init, unlabeled, classes, settings["partial"])
+    check_options(dev, tune, resume, settings["partial"])
+    check_class_sources({"--init": init, "--unlabeled": unlabeled, "--classes": classes})
     check_monitoring(dev, checkpoint, quiet)
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
     dev_sentences = read_tagged(dev, corpus_options) if dev else None
@@ -157,23 +123,16 @@ def command(
     save_and_report(model, output, begin, quiet, stop, saved, "iteration")
 
 
-def check_options(
-    dev: str | None,
-    tune: bool,
-    resume: bool,
-    init: str | None,
-    unlabeled: tuple[str, ...],
-    classes: str | None,
-    partial: bool,
-) -> None:
+def check_options(dev: str | None, tune: bool, resume: bool, partial: bool) -> None:
     """Refuse options that contradict each other."""
     if tune and resume:
         raise click.UsageError("--resume continues one training: replace --tune by the settings that it found.")
     if tune and partial and not dev:
-        raise click.UsageError(
-            "--tune with --partial: expected --dev, since a partly tagged corpus cannot be evaluated."
-        )
-    sources = {"--init": init, "--unlabeled": unlabeled, "--classes": classes}
+        raise click.UsageError("--tune with --partial: expected --dev; a partly tagged corpus cannot be evaluated on.")
+
+
+def check_class_sources(sources: dict[str, Any]) -> None:
+    """Refuse more than one option that brings word classes."""
     given = [name for name, value in sources.items() if value]
     if len(given) > 1:
         raise click.UsageError(f"{' and '.join(given)} each bring word classes, or none: use one of them.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -16,18 +15,19 @@ from tagger.cli.options import (
     Count,
     corpus_options,
     examples,
+    file_option,
     max_memory_option,
     partial_option,
     quiet_option,
+    value_option,
 )
 from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.training import closing_line, model_warnings, output_model_option
-from tagger.corpus import format_of, read_sentences
+from tagger.corpus import format_of
 from tagger.errors import several
 from tagger.files.reading import Lines
 from tagger.hmm.tagger import HMMTagger
 from tagger.models.store import save_model
-from tagger.sentence import Sentence
 from tagger.tagging.constraints import read_lexicon
 
 
@@ -44,49 +44,13 @@ from tagger.tagging.constraints import read_lexicon
 @click.argument("corpus", type=INPUT)
 @output_model_option
 @corpus_options
-@click.option(
-    "--order",
-    type=click.IntRange(1, 2),
-    default=2,
-    show_default=True,
-    help="Number of previous tags that a tag depends on.",
-)
-@click.option(
-    "--rare-count",
-    type=Count(1),
-    metavar="N",
-    default=10,
-    show_default=True,
-    help="Words with at most N occurrences train the model of unknown words; more frequent ones get parameters that "
-    "depend on their neighbours.",
-)
-@click.option(
-    "--suffix-length",
-    type=click.IntRange(0, 20),
-    metavar="N",
-    default=6,
-    show_default=True,
-    help="Longest suffix, in characters, used for unknown words.",
-)
-@click.option(
-    "--lexicon", metavar="FILE", type=INPUT, help="Tags allowed for words: lines word TAB TAG TAG …, e.g. words.tsv."
-)
+@value_option("--order", click.IntRange(1, 2), 2, "Number of previous tags that a tag depends on.")
+@value_option("--rare-count", Count(1), 10, "Words seen at most N times train the model of unknown words.")
+@value_option("--suffix-length", click.IntRange(0, 20), 6, "Longest suffix, in characters, used for unknown words.")
+@file_option("--lexicon", INPUT, "Tags allowed for words: lines word TAB TAG TAG …, e.g. words.tsv.")
 @partial_option
-@click.option(
-    "--unlabeled",
-    metavar="FILE",
-    type=INPUT,
-    multiple=True,
-    help="Untagged text to learn words from, e.g. news.txt.gz. Repeatable.",
-)
-@click.option(
-    "--em-iterations",
-    type=Count(1),
-    metavar="N",
-    default=3,
-    show_default=True,
-    help="EM iterations on untagged or partly tagged text.",
-)
+@file_option("--unlabeled", INPUT, "Untagged text to learn words from, e.g. news.txt.gz. Repeatable.", multiple=True)
+@value_option("--em-iterations", Count(1), 3, "EM iterations on untagged or partly tagged text.")
 @max_memory_option(FREE_MEMORY)
 @quiet_option
 def command(
@@ -111,9 +75,10 @@ def command(
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
     tags = {tag for sentence in sentences for tag in sentence.tags or ()}
     encoding, hint = corpus_options.encoding, InputHint(tag_check(tags), quiet=quiet)
+    texts = [(Lines(path, encoding, skipped_lines()), format_of(path)) for path in unlabeled]
     model = HMMTagger(**settings).fit(
         sentences,
-        unlabeled=[sentence for path in unlabeled for sentence in read_untagged(path, encoding, hint)],
+        unlabeled=[sentence for text in texts for sentence in hint.read_untagged(*text, by_name=True)],
         lexicon=read_lexicon(lexicon, encoding, tags) if lexicon else None,
         watch=lambda text, iteration, objective: print_message(
             f"{text}, after {several(iteration, 'iteration')}: log-likelihood + log prior {objective:,.1f}", quiet
@@ -123,9 +88,3 @@ def command(
     save_model(model, output)
     for message in [*model_warnings(model), closing_line(model, output, time.perf_counter() - begin)]:
         print_message(message, quiet)
-
-
-def read_untagged(path: str, encoding: str, hint: InputHint) -> Iterator[Sentence]:
-    """Read untagged text in the format of its suffix."""
-    lines, format = Lines(path, encoding, skipped_lines()), format_of(path)
-    return hint.sentences(read_sentences(hint.check_first_line(lines, format, by_name=True), format, tagged=False))
