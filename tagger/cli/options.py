@@ -56,7 +56,7 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
-def combine(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
+def combine(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make one decorator of several options, in the order of the help."""
 
     def decorate(command: Any) -> Any:
@@ -69,7 +69,7 @@ def combine(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
 
 def value_option(name: str, type: click.ParamType, default: Any, help: str) -> Callable[[Decorated], Decorated]:
     """Make an option whose default is shown."""
-    metavar = "N" if isinstance(type, click.IntRange) else None
+    metavar = "N" if type is click.INT or isinstance(type, click.IntRange) else None
     return click.option(name, type=type, metavar=metavar, default=default, show_default=True, help=help)
 
 

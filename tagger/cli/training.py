@@ -80,9 +80,9 @@ output_model_option = output_archive_option(DEFAULT_MODEL, "Model file to write,
 def monitor_options(patience: int, every: int, unit: str) -> Callable[[Decorated], Decorated]:
     """Add the options for dev set, log and checkpoint of an iterative training."""
     return combine(
-        file_option("--dev", INPUT, "Tagged dev corpus; the model that is best on it is kept."),
+        file_option("--dev", INPUT, "Tagged dev corpus, e.g. dev.txt; the model that is best on it is kept."),
         value_option("--patience", Count(1), patience, "Stop after N evaluations on --dev without improvement."),
-        file_option("--log", OUTPUT, f"Log file: one line of JSON per {unit}."),
+        file_option("--log", OUTPUT, f"Log file with one line of JSON per {unit}, e.g. train.jsonl."),
         file_option("--checkpoint", CheckpointFile(), "Checkpoint file.  [default: OUTPUT.checkpoint]"),
         value_option("--checkpoint-every", Count(1), every, f"Save the checkpoint every N {unit}s."),
         click.option("--resume", is_flag=True, help="Continue an interrupted training from its checkpoint."),

@@ -22,7 +22,7 @@ from tagger.cli.paths import FileCommand
 @quiet_option
 @click.pass_context
 def command(context: click.Context, shell: str, quiet: bool) -> None:
-    """Print a script that gives a shell tab completion for tagger.
+    """Print the tab completion script for a shell.
 
     It completes commands, options, their values, and file names. The first two examples switch it on for every new
     terminal; open one, type `tagger tr` and press the tab key.

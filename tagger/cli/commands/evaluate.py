@@ -75,14 +75,14 @@ class Side:
 )
 @click.argument("gold", type=TEXT)
 @models_option
-@file_option("--predictions", INPUT, "Tagged file to evaluate instead of a model.")
+@file_option("--predictions", INPUT, "Tagged file to evaluate instead of a model, e.g. other-tagger.txt.")
 @click.option(
     "--compare",
     "rival_paths",
     type=INPUT,
     metavar="MODEL",
     multiple=True,
-    help="Model to compare with, by a significance test. Repeatable.",
+    help="Model to compare with, e.g. hmm.npz; tests for significance. Repeatable.",
 )
 @report_option
 @input_options

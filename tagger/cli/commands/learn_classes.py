@@ -56,10 +56,11 @@ from tagger.models.store import save_classes
 def command(
     files: tuple[str, ...], output: str, sizes: tuple[int, ...], min_count: int, encoding: str, quiet: bool
 ) -> None:
-    """Learn word classes from raw text, for use in several trainings.
+    """Learn word classes from raw text.
 
-    FILES have a sentence per line, words between spaces; the suffixes .conllu, .jsonl and .tsv mean these formats. Each
-    file is read twice. `train-crf --unlabeled` learns classes in the same way and adds the words of its corpus.
+    One file of classes serves several trainings. FILES have a sentence per line, words between spaces; the suffixes
+    .conllu, .jsonl and .tsv mean these formats. Each file is read twice. `train-crf --unlabeled` learns classes in the
+    same way and adds the words of its corpus.
     """
     begin = time.perf_counter()
     classes = learn_from(files, encoding, quiet, sizes=sorted(set(sizes)), min_count=min_count)

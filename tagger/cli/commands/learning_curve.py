@@ -40,7 +40,7 @@ BAR_WIDTH = 40  # columns of the longest bar
     ),
 )
 @click.argument("corpus", type=INPUT)
-@click.option("--dev", metavar="FILE", type=INPUT, required=True, help="Tagged corpus to evaluate on.")
+@click.option("--dev", metavar="FILE", type=INPUT, required=True, help="Tagged corpus to evaluate on, e.g. dev.txt.")
 @kind_option
 @value_option("--points", click.IntRange(2, 20), 6, "Number of points; each uses half the data of the next.")
 @jobs_option

@@ -54,7 +54,7 @@ SIZE = click.IntRange(1, 4096)
 @monitor_options(patience=5, every=1, unit="epoch")
 @value_option("--epochs", Count(1), 20, "Passes through the corpus.")
 @click.option(
-    "--batch-size", type=Count(0), metavar="N", default=0, help="Sentences.  [default: 32, fewer for a small corpus]"
+    "--batch-size", type=Count(0), metavar="N", default=0, help="Sentences per batch.  [default: 32, or fewer]"
 )
 @value_option("--learning-rate", Finite(0, 1, min_open=True), 0.002, "Learning rate of Adam.")
 @value_option("--dropout", Finite(0, 1, max_open=True), 0.33, "Fraction of units dropped in training.")

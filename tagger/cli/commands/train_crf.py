@@ -68,7 +68,7 @@ from tagger.sentence import Sentence
 @value_option("--l2", Finite(0), 0.25, "Penalty l2·‖w‖² on the weights.")
 @value_option("--l1", Finite(0), 0.0, "Penalty l1·‖w‖₁; makes many weights zero.")
 @value_option("--min-count", Count(1), 1, "Ignore features that occur fewer than N times.")
-@value_option("--min-pair-count", Count(1), 2, "The same for features of several words.")
+@value_option("--min-pair-count", Count(1), 2, "Ignore features of several words that occur fewer than N times.")
 @value_option("--max-iterations", Count(1), 200, "Stop after N iterations.")
 @value_option("--tolerance", Finite(0), 1e-3, "Stop when 10 iterations reduce the loss by less than this fraction.")
 @click.option(

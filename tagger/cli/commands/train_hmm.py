@@ -45,7 +45,7 @@ from tagger.tagging.constraints import read_lexicon
 @output_model_option
 @corpus_options
 @value_option("--order", click.IntRange(1, 2), 2, "Number of previous tags that a tag depends on.")
-@value_option("--rare-count", Count(1), 10, "Words seen at most N times train the model of unknown words.")
+@value_option("--rare-count", Count(1), 10, "Words seen at most N times train the unknown-word model.")
 @value_option("--suffix-length", click.IntRange(0, 20), 6, "Longest suffix, in characters, used for unknown words.")
 @file_option("--lexicon", INPUT, "Tags allowed for words: lines word TAB TAG TAG …, e.g. words.tsv.")
 @partial_option
@@ -65,7 +65,8 @@ def command(
     """Train a hidden Markov model on a tagged corpus.
 
     CORPUS may be - for standard input. The closing line names the model and the command to try next. Untagged text is
-    plain lines, tokens between spaces, unless a suffix (.conllu, .jsonl, .tsv) says otherwise.
+    plain lines, tokens between spaces, unless a suffix (.conllu, .jsonl, .tsv) says otherwise. Words seen more often
+    than --rare-count also get transitions and emissions of their own.
     """
     begin = time.perf_counter()
     if settings["order"] == 1 and (unlabeled or settings["partial"]):
