@@ -20,8 +20,12 @@ from tagger.files.reading import Skipped
 from tagger.files.writing import STDOUT, open_output
 
 SKIPPED_KEY = "tagger.skipped"  # of the context's `meta`
-# quoted text, which is a user's and stays; or parameter=value
-PARAMETER = re.compile(r"""'[^']*'|"[^"]*"|\b([a-z]\w*)=('[^']*'|"[^"]*"|[\w.+-]*\w)?""")
+PARAMETER = re.compile(
+    r"""'[^']*' | "[^"]*"  # quoted text, which is a user's and stays
+    | \b(set[ ] | use[ ] | (?:another|smaller)[ ](?!format))(\w+)\b(?!=)
+    | (?<!\S)(\w+)=['"]?([\w.+-]*\w)['"]?(?=[.,;]?(?:\s|$))  # parameter=value, but not a part of a file name""",
+    re.IGNORECASE | re.VERBOSE,
+)
 
 
 def print_message(message: str, quiet: bool) -> None:
@@ -32,20 +36,19 @@ def print_message(message: str, quiet: bool) -> None:
 
 
 def name_options(message: str, params: Iterable[click.Parameter]) -> str:
-    """Replace parameters that a message of a lower layer names by the options of a command.
+    """Replace parameters that a message of a lower layer advises by the options of a command.
 
-    `try encoding='gbk'` becomes `try --encoding gbk`, and `resume=False` becomes `no --resume`.
+    `Set encoding to gbk` becomes `Set --encoding to gbk`, `l2=0.5` becomes `--l2 0.5`. The `format` of a reader is
+    --input-format, that of a writer --output-format.
     """
-    options = {param.name: param for param in params if isinstance(param, click.Option)}
+    options = {param.name: param.opts[-1] for param in params if isinstance(param, click.Option)}
+    options["format"] = options.get("output_format" if "written" in message else "input_format", "format")
 
     def replace(match: re.Match[str]) -> str:
-        option = options.get(match[1])
-        if option is None:
-            return match[0]
-        value = (match[2] or "").strip("'\"")
-        if option.is_flag:
-            return f"no {option.opts[-1]}" if value == "False" else option.opts[-1]
-        return f"{option.opts[-1]} {value}".rstrip()
+        advice, advised, parameter, value = match.groups()
+        if parameter in options:
+            return f"{options[parameter]} {value}"
+        return advice + options[advised] if advised in options else match[0]
 
     return PARAMETER.sub(replace, message)
 

@@ -105,11 +105,6 @@ def model_option(command: Decorated) -> Decorated:
     return models_option(command, "Model file, e.g. english.npz.")
 
 
-def output_option(command: Decorated) -> Decorated:
-    help = "Output file.  [default: standard output]"
-    return click.option("-o", "--output", type=OutputFile(stdout=True), metavar="FILE", default="-", help=help)(command)
-
-
 def features_option(command: Decorated) -> Decorated:
     return click.option(
         "--features",
@@ -119,29 +114,6 @@ def features_option(command: Decorated) -> Decorated:
         metavar="NAME|FILE",
         help="Feature template: default, comparison, or a file, e.g. my-template.txt.",
     )(command)
-
-
-def jobs_option(command: Decorated) -> Decorated:
-    help = "Number of processes, e.g. 4.  [default: all cores]"
-    return click.option("--jobs", type=click.IntRange(0, MAX_WORKERS), metavar="N", default=0, help=help)(command)
-
-
-def report_option(command: Decorated) -> Decorated:
-    return file_option("--report", OUTPUT, "HTML page to write in addition, e.g. report.html.")(command)
-
-
-def quiet_option(command: Decorated) -> Decorated:
-    return click.option("-q", "--quiet", is_flag=True, help="Print errors only.")(command)
-
-
-def input_format_option(command: Decorated) -> Decorated:
-    help = "Format of the input.  [default: recognised for corpora, plain lines for text]"
-    return choice_option("--input-format", FORMATS, help)(command)
-
-
-def encoding_option(command: Decorated) -> Decorated:
-    help = "Encoding of the input, e.g. gbk."
-    return click.option("--encoding", metavar="NAME", default="utf-8", show_default=True, help=help)(command)
 
 
 def on_error_option(command: Decorated) -> Decorated:
@@ -199,15 +171,6 @@ def max_memory_option(default: str) -> Callable[[Decorated], Decorated]:
     )
 
 
-def column_option(command: Decorated) -> Decorated:
-    return value_option("--column", click.Choice(list(COLUMNS)), "upos", "CoNLL-U column with the tags.")(command)
-
-
-def tokenize_option(command: Decorated) -> Decorated:
-    help = "Split raw text into sentences and words.  [without a value: english]"
-    return choice_option("--tokenize", LANGUAGES, help)(command)
-
-
 class TokenizingCommand(FileCommand):
     """A command with `--tokenize`, whose value is optional: only a language name after it is taken as its value."""
 
@@ -221,22 +184,51 @@ class TokenizingCommand(FileCommand):
         return super().parse_args(ctx, completed)
 
 
-def map_option(command: Decorated) -> Decorated:
-    help = "Tag map with lines OLD TAB NEW; other tags stay, e.g. penn-upos.tsv."
-    return click.option("--map", "map_path", type=INPUT, metavar="FILE", help=help)(command)
-
-
-def partial_option(command: Decorated) -> Decorated:
-    help = "Read word/? and words without a tag (_ in CoNLL-U) as untagged, word/NN|VB as one of two tags."
-    return click.option("--partial", is_flag=True, help=help)(command)
-
-
 def is_given(option: str) -> bool:
     """Return True if the option is on the command line."""
     source = click.get_current_context().get_parameter_source(option)
     return source is click.core.ParameterSource.COMMANDLINE
 
 
+report_option = file_option("--report", OUTPUT, "HTML page to write in addition, e.g. report.html.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+output_option = click.option(
+    "-o",
+    "--output",
+    type=OutputFile(stdout=True),
+    metavar="FILE",
+    default="-",
+    help="Output file.  [default: standard output]",
+)
+jobs_option = click.option(
+    "--jobs",
+    type=click.IntRange(0, MAX_WORKERS),
+    metavar="N",
+    default=0,
+    help="Number of processes, e.g. 4.  [default: all cores]",
+)
+input_format_option = choice_option(
+    "--input-format", FORMATS, "Format of the input.  [default: recognised for corpora, plain lines for text]"
+)
+encoding_option = click.option(
+    "--encoding", metavar="NAME", default="utf-8", show_default=True, help="Encoding of the input, e.g. gbk."
+)
+column_option = value_option("--column", click.Choice(list(COLUMNS)), "upos", "CoNLL-U column with the tags.")
+tokenize_option = choice_option(
+    "--tokenize", LANGUAGES, "Split raw text into sentences and words.  [without a value: english]"
+)
+map_option = click.option(
+    "--map",
+    "map_path",
+    type=INPUT,
+    metavar="FILE",
+    help="Tag map with lines OLD TAB NEW, e.g. penn-upos.tsv; other tags stay.",
+)
+partial_option = click.option(
+    "--partial",
+    is_flag=True,
+    help="Read word/? and words without a tag (_ in CoNLL-U) as untagged, word/NN|VB as one of two tags.",
+)
 input_options = combine(input_format_option, encoding_option, on_error_option)
 
 

@@ -28,8 +28,7 @@ from tagger.normalization import NFC, normalized
     "features",
     cls=FileCommand,
     epilog=examples(
-        'echo "The dog barks ." | tagger features',
-        "tagger features sentences.txt --features my-template.txt",
+        'echo "The dog barks ." | tagger features', "tagger features sentences.txt --features my-template.txt"
     ),
 )
 @click.argument("file", type=INPUT, default="-")
@@ -40,13 +39,7 @@ from tagger.normalization import NFC, normalized
 @output_option
 @quiet_option
 def command(
-    file: str,
-    features: str,
-    classes: str | None,
-    input_format: str | None,
-    encoding: str,
-    output: str,
-    quiet: bool,
+    file: str, features: str, classes: str | None, input_format: str | None, encoding: str, output: str, quiet: bool
 ) -> None:
     """Show the features of each token under a feature template.
 

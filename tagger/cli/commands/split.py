@@ -27,8 +27,7 @@ SHARE = Finite(0, 1, max_open=True)
     "split",
     cls=FileCommand,
     epilog=examples(
-        "tagger split corpus.txt",
-        "tagger split corpus.conllu.gz --dev 0.05 --test 0 --output-folder parts",
+        "tagger split corpus.txt", "tagger split corpus.conllu.gz --dev 0.05 --test 0 --output-folder parts"
     ),
 )
 @click.argument("corpus", type=INPUT)
