@@ -76,7 +76,7 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except TaggerError as error:
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            error.args = (name_options(str(error), command.params if command else []),)
+            error.args = (name_options(str(error), command or self),)
             raise
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:

@@ -7,7 +7,6 @@ or standard output, in UTF-8 whatever the locale.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
@@ -35,13 +34,13 @@ def print_message(message: str, quiet: bool) -> None:
             click.echo(visible(message, "\n"), err=True)
 
 
-def name_options(message: str, params: Iterable[click.Parameter]) -> str:
+def name_options(message: str, command: click.Command) -> str:
     """Replace parameters that a message of a lower layer advises by the options of a command.
 
     `Set encoding to gbk` becomes `Set --encoding to gbk`, `l2=0.5` becomes `--l2 0.5`. The `format` of a reader is
     --input-format, that of a writer --output-format.
     """
-    options = {param.name: param.opts[-1] for param in params if isinstance(param, click.Option)}
+    options = {param.name: param.opts[-1] for param in command.params if isinstance(param, click.Option)}
     options["format"] = options.get("output_format" if "written" in message else "input_format", "format")
 
     def replace(match: re.Match[str]) -> str:
@@ -51,12 +50,6 @@ def name_options(message: str, params: Iterable[click.Parameter]) -> str:
         return advice + options[advised] if advised in options else match[0]
 
     return PARAMETER.sub(replace, message)
-
-
-def command_params() -> list[click.Parameter]:
-    """List the parameters of the running command; none outside of one."""
-    context = click.get_current_context(silent=True)
-    return context.command.params if context else []
 
 
 def report_written(path: str, content: str, quiet: bool) -> None:
@@ -81,7 +74,8 @@ def raise_or_skip(error: CorpusError, skipped: Skipped | None) -> None:
 def report_skipped(skipped: Skipped) -> None:
     """Print how many lines were left out, and the first faults: with `--quiet`, too, since data is missing."""
     if skipped.lines:
-        faults = [f"  {name_options(fault, command_params())}" for fault in skipped.faults]
+        command = click.get_current_context().command
+        faults = [f"  {name_options(fault, command)}" for fault in skipped.faults]
         more = ["  …"] * (skipped.count > len(skipped.faults))
         head = f"skipped {skipped.lines:,} line{'s' * (skipped.lines > 1)}:"
         print_message("\n".join([head, *faults, *more]), quiet=False)

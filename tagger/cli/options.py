@@ -210,9 +210,7 @@ jobs_option = click.option(
 input_format_option = choice_option(
     "--input-format", FORMATS, "Format of the input.  [default: recognised for corpora, plain lines for text]"
 )
-encoding_option = click.option(
-    "--encoding", metavar="NAME", default="utf-8", show_default=True, help="Encoding of the input, e.g. gbk."
-)
+encoding_option = value_option("--encoding", click.STRING, "utf-8", "Encoding of the input, e.g. gbk.")
 column_option = value_option("--column", click.Choice(list(COLUMNS)), "upos", "CoNLL-U column with the tags.")
 tokenize_option = choice_option(
     "--tokenize", LANGUAGES, "Split raw text into sentences and words.  [without a value: english]"

@@ -20,7 +20,7 @@ from zipfile import BadZipFile, ZipFile
 
 import click
 
-from tagger.cli.console import command_params, name_options, print_message
+from tagger.cli.console import name_options, print_message
 from tagger.cli.interrupt import GracefulStop
 from tagger.cli.options import DEFAULT_MODEL, Count, Decorated, combine, file_option, is_given, value_option
 from tagger.cli.paths import INPUT, OUTPUT, OutputFile
@@ -219,7 +219,7 @@ def training_summary(summary: dict[str, Any], unit: str) -> str:
     best = f", best on the dev set in {unit} {summary['best_iteration']}" if "best_iteration" in summary else ""
     # rounding may leave a perfect fit a loss below zero
     loss = "" if summary["loss"] is None else f", loss {max(0.0, summary['loss']):,.1f}"
-    stopped = name_options(summary["stopped"], command_params())
+    stopped = name_options(summary["stopped"], click.get_current_context().command)
     return f"{several(summary['iterations'], unit)}{best}{loss}; stopped: {stopped}"
 
 

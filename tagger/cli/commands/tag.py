@@ -180,14 +180,10 @@ def check_tokenize_options(
     for path, format in formats.items():
         if text_column is not None and format != "jsonl":
             got = f"{display_name(path)}, read as {'plain text' if format == 'slash' else format}"
-            raise click.UsageError(
-                f"--text-column: expected jsonl, got {got}. Leave it out, or use --input-format jsonl."
-            )
+            raise click.UsageError(f"--text-column: expected jsonl, got {got}. Use --input-format jsonl.")
         if tokenize and (keep_tags or input_format == "slash" or format not in ("slash", *TEXT_FORMATS)):
             got = "--keep-tags" if keep_tags else f"words between spaces ({format})" if format == "slash" else format
-            raise click.UsageError(
-                f"--tokenize: expected plain text, jsonl or conllu, got {got}. Leave out one of the two."
-            )
+            raise click.UsageError(f"--tokenize: expected raw text, jsonl or conllu, got {got}. Leave out one.")
 
 
 def check_output_options(
