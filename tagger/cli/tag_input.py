@@ -69,19 +69,19 @@ class Sentences:
     def read(self, lines: Lines) -> Source:
         """Return the sentences of one input, and the object that says whether the next one is ready."""
         format = self.format or format_of(lines.path)
+        source: Any = lines
+        sentences: Iterable[Sentence]
         if self.tokenize and format != "slash":
-            return checked_sentences(
-                texts_of(lines, format, self.tokenize, self.text_column), lines, self.constraints
-            ), lines
-        if self.tokenize:
+            sentences = texts_of(lines, format, self.tokenize, self.text_column)
+        elif self.tokenize:
             from tagger.corpus.tokenizers.segmenter import RawText
 
             typed = lines.path == "-" and sys.stdin is not None and sys.stdin.isatty()
-            text = RawText(lines, self.tokenize, by_line=typed)
-            return checked_sentences(text, lines, self.constraints), text
-        tagged = None if self.constraints and self.constraints.keep_tags else False
-        sentences = read_sentences(lines, format, tagged, self.column)
-        return checked_sentences(sentences, lines, self.constraints), lines
+            source = sentences = RawText(lines, self.tokenize, by_line=typed)
+        else:
+            tagged = None if self.constraints and self.constraints.keep_tags else False
+            sentences = read_sentences(lines, format, tagged, self.column)
+        return checked_sentences(sentences, lines, self.constraints), source
 
     def weigh(self, sentence: Sentence) -> int:
         return weight(len(sentence), sum(map(len, sentence.words)) + sum(map(len, sentence.layout or ())))

@@ -133,7 +133,7 @@ def command(
     reader = Sentences(tokenize, input_format, model.column_, constraints, text_column)
     chosen, renderer = choose_path(annotator, reader, plain, write_as, to_column or model.column_)
     hint = InputHint(*hint_checks(model, keep_tags), quiet=quiet or not plain)
-    lines = [Lines(path, encoding, skipped_lines()) for path in files]
+    lines = (Lines(path, encoding, skipped_lines()) for path in files)
     blocks = chain.from_iterable(named_blocks(each, chosen, hint) for each in lines)
     with open_output(output) as stream, tagging_bar(files, output, quiet) as advance:
         tokens = write_answers(in_order(renderer, blocks, jobs or available_cores()), stream, advance)
