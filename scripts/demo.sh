@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What `make demo` shows: train both models on the corpora in data/, tag the README's sentences, evaluate, say what next.
+# The demonstration of `make demo`: trains both models on the corpora in data/, evaluates them, tags the sentences of the
+# README, and prints the commands to try next.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
@@ -25,10 +26,10 @@ TEXT
 done
 cat <<TEXT
 
-# what next
-. ${VENV:-.venv}/bin/activate                                      # gives this terminal the command tagger
+# next steps
+. ${VENV:-.venv}/bin/activate                                      # makes the command tagger available in this terminal
 mkdir ~/tagging && cp -r data ~/tagging && cd ~/tagging   # a folder to work in
 tagger train-crf data/english-train.txt                   # writes model.npz
 echo "It's a start." | tagger tag --tokenize
-docs/tutorial.md goes on from here.
+Continue with docs/tutorial.md.
 TEXT

@@ -320,9 +320,9 @@ def test_classes_once_for_many_trainings(folder):
 
 
 def test_a_bar_for_each_step(folder, monkeypatch, capsys):
-    from tagger.cli import raw_text
+    from tagger.cli import progress, raw_text
 
-    monkeypatch.setattr(raw_text, "show_bar", lambda quiet: True)
+    monkeypatch.setattr(progress, "show_bar", lambda quiet: True)
     raw_text.learn_from([str(folder / "raw.txt")], "utf-8", quiet=False, sizes=(4, 8))
     shown = capsys.readouterr().err
     assert all(step in shown for step in ("words:", "neighbours: ", "directions: ", "4 classes: ", "8 classes: "))

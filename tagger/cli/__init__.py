@@ -1,8 +1,11 @@
-"""The command line: one file per command, each of which parses, calls and prints.
+"""The command line. This module finds the command, runs it, and turns errors into messages and exit codes.
 
-A command's file is imported when the command is used, so that `tagger tag` never loads what only training needs. This
-is also the one door where errors become messages and exit codes: 1 for an error of the user's data, 2 for wrong
-usage, 130, 143 and 129 after Ctrl-C, SIGTERM and SIGHUP, 0 when the reader of our output has gone away.
+Exit codes: 1 for an error in the user's data or files, 2 for wrong usage, 130, 143 and 129 after Ctrl-C, SIGTERM and
+SIGHUP, 0 when the reader of our output has closed the pipe.
+
+Read on in `commands` (one file per command, imported only when it runs), then `options` and `paths` (shared options;
+no output overwrites an input), `corpus_input` and `hints` (reading, with advice), `training`, `interrupt` and `tuning`
+(the training commands), `console` and `progress` (messages and bars on standard error).
 """
 
 from __future__ import annotations
@@ -10,7 +13,6 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import signal
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -18,10 +20,11 @@ from typing import Any, NoReturn
 
 import click
 
+from tagger.cli.console import name_options
+from tagger.cli.interrupt import Terminated, install_handlers
 from tagger.errors import MissingModelError, TaggerError
 from tagger.escaping import visible
 from tagger.files import resources
-from tagger.files.signals import active_signals
 from tagger.version import __version__
 
 COMMANDS = {
@@ -43,13 +46,13 @@ COMMANDS = {
 }
 
 ASCII = {"…": "...", "–": "-", "‖": "||", "·": "*", "²": "^2", "₁": "1", "‘": "'", "’": "'", "“": '"', "”": '"'}
-TRAIN_FIRST = "train one with `tagger train-crf CORPUS` or `tagger train-hmm CORPUS`"
+MODEL_ADVICE = "Train one with `tagger train-crf CORPUS` or `tagger train-hmm CORPUS`, or choose a file with -m."
 
 
 class Commands(click.Group):
-    """Finds commands by name and imports only the one asked for."""
+    """The group of all commands; imports only the one that runs."""
 
-    completion_variable = "_TAGGER_COMPLETE"  # in the environment when a shell asks for candidates
+    completion_variable = "_TAGGER_COMPLETE"  # set by a shell that asks for completions
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -61,34 +64,43 @@ class Commands(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """As click does, but what nobody knows is answered with the names that come near, if any do."""
-        near = [] if args[0] in COMMANDS else near_names(args[0])
-        if near:
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(near)}?")
+        """Find a command as click does; suggest similar names for an unknown one."""
+        similar = [] if args[0] in COMMANDS else similar_commands(args[0])
+        if similar:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(similar)}?")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error of a lower layer that names parameters gets the names of its options."""
+        try:
+            return super().invoke(ctx)
+        except TaggerError as error:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            error.args = (name_options(str(error), command or self),)
+            raise
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """Names only: their help would import every command, while somebody waits for the tab key."""
+        """Complete names without their help, which would import every command and be slow."""
         from click.shell_completion import CompletionItem
 
         names = [CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)]
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
 
-def near_names(name: str) -> list[str]:
-    """Commands that begin so, or are spelled much like it."""
+def similar_commands(name: str) -> list[str]:
+    """List the commands that begin with this name, else those with a similar spelling."""
     from difflib import get_close_matches
 
     name = name.lower().replace("_", "-")
-    begin_so = [known for known in COMMANDS if name and known.startswith(name)]
-    return begin_so or get_close_matches(name, COMMANDS)
+    completions = [command for command in COMMANDS if name and command.startswith(name)]
+    return completions or get_close_matches(name, COMMANDS)
 
 
 EXAMPLES = """\b
 Examples:
-  tagger train-crf corpus.txt      learn, write model.npz
-  tagger tag < sentences.txt       tag with model.npz
-  tagger eval gold.txt             judge model.npz
+  tagger train-crf corpus.txt      train a model, write model.npz
+  tagger tag < sentences.txt       tag sentences with model.npz
+  tagger eval gold.txt             evaluate model.npz
 """
 
 
@@ -97,18 +109,10 @@ Examples:
 )
 @click.version_option(__version__, prog_name="tagger")
 def group() -> None:
-    """Learn part-of-speech taggers from word/TAG corpora, tag text, evaluate."""
+    """Train part-of-speech taggers on word/TAG corpora, tag text, evaluate."""
 
 
-class Terminated(BaseException):
-    """A signal has come that ends the program: unwind, so that nothing half-written stays behind."""
-
-
-def terminate(signum: int, frame: Any) -> NoReturn:
-    raise Terminated(signum)
-
-
-def transliterated(error: UnicodeError) -> tuple[str, int]:
+def transliterate(error: UnicodeError) -> tuple[str, int]:
     """Replace characters that an encoding lacks by ASCII, or by a question mark (a handler for `codecs`)."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
@@ -116,67 +120,66 @@ def transliterated(error: UnicodeError) -> tuple[str, int]:
 
 
 def accept_any_text(stream: Any) -> None:
-    """Let a text stream write every character, whatever its encoding. Data goes past it: bytes in UTF-8."""
-    codecs.register_error("tagger.transliterated", transliterated)
+    """Let a text stream write every character, whatever its encoding. Data is written as UTF-8 bytes instead."""
+    codecs.register_error("tagger.transliterate", transliterate)
     if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(errors="tagger.transliterated")
+        stream.reconfigure(errors="tagger.transliterate")
 
 
 def main(args: list[str] | None = None) -> NoReturn:
-    """Run a command and leave with its exit code."""
+    """Run a command and exit with its code."""
     accept_any_text(sys.stdout)
-    for number in active_signals():
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else terminate)
-    sys.exit(settle(run(args)))
+    install_handlers()
+    sys.exit(flush_stdout(run(args)))
 
 
 def run(args: list[str] | None) -> int:
-    """The exit code of a command. click's own `main` would end a closed pipe with 1, so it is not used."""
+    """Run a command and return its exit code. click's own `main` is not used: a closed pipe would give 1."""
     try:
-        if asked := os.environ.get(Commands.completion_variable):
+        if instruction := os.environ.get(Commands.completion_variable):
             from click.shell_completion import shell_complete
 
-            return shell_complete(group, {}, "tagger", Commands.completion_variable, asked)
+            return shell_complete(group, {}, "tagger", Commands.completion_variable, instruction)
         with group.make_context("tagger", list(sys.argv[1:] if args is None else args)) as context:
             group.invoke(context)
         return 0
     except MissingModelError as error:
-        return complain(f"{error}: {TRAIN_FIRST}, or name another file with -m", 1)
+        return print_error(f"{error}. {MODEL_ADVICE}", 1)
     except TaggerError as error:
-        return complain(str(error), 1)
+        return print_error(str(error), 1)
     except click.ClickException as error:
         text = io.StringIO()
         error.show(text)
-        return complain(text.getvalue(), error.exit_code, "", "\n\t")
+        return print_error(text.getvalue(), error.exit_code, "", "\n\t")
     except click.exceptions.Exit as error:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        return complain("interrupted", 130)
+        return print_error("interrupted", 130)
     except Terminated as error:
-        return complain("terminated", 128 + int(error.args[0]))
+        return print_error("terminated", 128 + int(error.args[0]))
     except BrokenPipeError:
         return 0
     except OSError as error:
-        return complain(error.strerror or str(error), 1)
+        return print_error(error.strerror or str(error), 1)
     except MemoryError:
-        return complain(f"out of memory: it may have {resources.gigabytes(resources.allowed() or 0)}", 1)
+        return print_error(f"out of memory: the limit is {resources.gigabytes(resources.allowed() or 0)}", 1)
 
 
-def settle(status: int) -> int:
-    """Bring out what is still on its way to standard output."""
+def flush_stdout(status: int) -> int:
+    """Flush standard output; return the exit code, or 1 if the flush fails for another reason than a closed pipe."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
         return status
     except OSError as error:
-        # Nobody can read it any more; without this the interpreter would try once again at its end.
+        # Discard the rest: else the interpreter flushes once more at exit, and fails.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        gone = isinstance(error, BrokenPipeError) or status
-        return status if gone else complain(f"cannot write stdout: {error.strerror}", 1)
+        closed = isinstance(error, BrokenPipeError)
+        return status if closed or status else print_error(f"cannot write stdout: {error.strerror}", 1)
 
 
-def complain(message: str, status: int, before: str = "tagger: ", keep: str = "") -> int:
-    """One line, whatever is in a file's name, if there is anybody to read it."""
+def print_error(message: str, status: int, prefix: str = "tagger: ", keep: str = "") -> int:
+    """Print an error on standard error, control characters escaped except those in `keep`; return the exit code."""
     with suppress(OSError):
-        click.echo(before + visible(message, keep).rstrip("\n"), err=True)
+        click.echo(prefix + visible(message, keep).rstrip("\n"), err=True)
     return status

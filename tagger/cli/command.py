@@ -1,4 +1,4 @@
-"""The class of every command: click's, with advice for files that a command has no place for."""
+"""The base class of every command: click's, with advice about extra arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tagger.files.reading import COMPRESSED
 
 
 class Command(click.Command):
-    """A command that refuses extra arguments with a message that says where they belong."""
+    """A command that refuses extra arguments with advice where they belong."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         strict = not (ctx.allow_extra_args or ctx.resilient_parsing)
@@ -24,13 +24,13 @@ class Command(click.Command):
 
 
 def advice_for(ctx: click.Context, files: Sequence[str]) -> str:
-    """Where extra files belong: models behind -m, corpora joined to one. Begins with a colon, or is empty."""
+    """Return advice for extra files: -m for models, `cat` for several corpora. Begins with a full stop, or is empty."""
     options = {option.name: option for option in ctx.command.params}
     models = [f"-m {name}" for name in files if name.endswith(".npz")]
     if models:
-        return f": a model is named with {' '.join(models)}" if "model_paths" in options else ""
+        return f". Use {' '.join(models)} for a model." if "model_paths" in options else ""
     corpus = ctx.params.get("corpus", "-")
     if corpus == "-" or any(name.endswith(tuple(COMPRESSED)) for name in files):
         return ""
-    dev = ", name a dev set with --dev" if "dev" in options and isinstance(options["dev"].type, click.Path) else ""
-    return f": CORPUS is one file; join several with `cat {shlex.join([corpus, *files])} | {ctx.command_path} -`{dev}"
+    dev = ", or use --dev for a dev set" if "dev" in options and isinstance(options["dev"].type, click.Path) else ""
+    return f". CORPUS is one file: join several with `cat {shlex.join([corpus, *files])} | {ctx.command_path} -`{dev}."

@@ -1,8 +1,8 @@
-"""Hints: what a look at the first sentences tells of a text that is not what a command wants to read.
+"""Hints about input that is probably not what a command expects, from its first sentences.
 
-Whoever gives the wrong kind of text still gets an answer, for it may be meant. But something is said, once: a tagger
-wants `world .`, not `world.`, words between spaces, and no tags. A look gets the words of a sentence and says what is
-odd about them, or None. That plain lines are none, but a corpus in some format, is seen on the first.
+A tagger expects `world .`, not `world.`, words between spaces, and no tags. Other input is tagged all the same, since
+it may be meant, but a hint is printed once. A check gets the words of a sentence and returns a hint, or None. Plain
+lines that are really a corpus in some format are recognised by the first line.
 """
 
 from __future__ import annotations
@@ -11,104 +11,112 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from tagger.cli.console import say
-from tagger.corpus import recognize_format
+from tagger.cli.console import print_message
+from tagger.corpus import read_sentences, recognize_format
 from tagger.corpus.slash import split_if_tagged
 from tagger.escaping import quote
 from tagger.files.reading import Lines
 from tagger.sentence import Sentence
 from tagger.words.lexicon import Lexicon
 
-GLUED = re.compile(r"[\"'“‘(]*[^\W\d_]{2,}[,;:!?][\"'”’)]*")  # well,
-STOPPED = re.compile(r"[\"'“‘(]*[^\W\d_]{4,}\.[\"'”’)]*")  # world. and approx. but not Inc. and etc.
+WORD_AND_MARK = re.compile(r"[\"'“‘(]*[^\W\d_]{2,}[,;:!?][\"'”’)]*")  # well,
+WORD_AND_STOP = re.compile(r"[\"'“‘(]*[^\W\d_]{4,}\.[\"'”’)]*")  # world. and approx. but not Inc. and etc.
 MARKS = frozenset(",;:.!?…。，！？；：、")
-RUN = re.compile("[\u3400-\u9fff]{6,}")  # more ideographs than a word has
-RUN_ON = re.compile("[\u3400-\u9fff][，。！？；：、]")  # a word and a mark
-COMMENT = re.compile(r"# ?(newdoc|newpar|[\w.:]+ ?=)( |$)")  # of CoNLL-U
-ROW = re.compile(r"[^\t]+\t[^\t ]+(\t|$)")  # a word and what may be its tag
-LOOKED_AT = 1000  # sentences
-ENOUGH = 3  # tokens that look tagged, where it is not known which tags there are
-STRIP = "`tagger convert IN OUT --strip-tags` takes them off"
+CHINESE_RUN = re.compile("[\u3400-\u9fff]{6,}")  # more ideographs than a word has
+CHINESE_WORD_AND_MARK = re.compile("[\u3400-\u9fff][，。！？；：、]")
+CONLLU_COMMENT = re.compile(r"# ?(newdoc|newpar|[\w.:]+ ?=)( |$)")
+TSV_ROW = re.compile(r"[^\t]+\t[^\t ]+(\t|$)")  # a word and what may be its tag
+SENTENCES_CHECKED = 1000
+MIN_TAGGED = 3  # tokens that look tagged, where the tag set is unknown
+STRIP_ADVICE = "`tagger convert IN OUT --strip-tags` removes tags"
 
 Item = TypeVar("Item")
-Look = Callable[[Sequence[str]], str | None]
+Check = Callable[[Sequence[str]], str | None]
 
 
 class InputHint:
-    """Lets sentences pass, and says once what is odd about them."""
+    """Passes sentences on, and prints one hint at most: the first that a check finds."""
 
-    def __init__(self, *looks: Look, quiet: bool = False) -> None:
-        self.looks = looks
-        self.left = LOOKED_AT if looks and not quiet else 0
+    def __init__(self, *checks: Check, quiet: bool = False) -> None:
+        self.checks = checks
+        self.remaining = SENTENCES_CHECKED if checks and not quiet else 0
 
     def __call__(self, items: Iterable[Item], words: Callable[[Item], Sequence[str]]) -> Iterator[Item]:
         for item in items:
-            if self.left:
-                self.left -= 1
-                self.look(words(item))
+            if self.remaining:
+                self.remaining -= 1
+                self.check(words(item))
             yield item
 
-    def sentences(self, items: Iterable[Sentence]) -> Iterator[Sentence]:
-        return self(items, lambda sentence: sentence.words)
+    def read_untagged(
+        self, lines: Lines, format: str, by_name: bool = False, column: str = "upos"
+    ) -> Iterator[Sentence]:
+        """Read sentences without their tags, and check them."""
+        sentences = read_sentences(self.check_first_line(lines, format, by_name), format, tagged=False, column=column)
+        return self(sentences, lambda sentence: sentence.words)
 
-    def opening(self, lines: Lines, format: str = "slash", by_name: bool = False) -> Lines:
-        """The lines, after a look at the first of them: is it what the format says, which may hang on the file's name
-        alone?"""
-        first = "".join(lines.head(1)) if self.left and format in ("slash", "tsv") else ""
-        name = told_by(first)
-        if name and format == "slash":
-            how = f"call the file *.{name}" if by_name else f"give --input-format {name}"
-            self.tell(f"{quote(first)} looks like {name}, and is read as words; {how} if it is")
-        if name is None and format == "tsv" and " " in first:
-            self.tell(f"{quote(first)} is read as one word: in a .tsv each has a line of its own")
+    def check_first_line(self, lines: Lines, format: str = "slash", by_name: bool = False) -> Lines:
+        """Return the lines; print a hint if the first one does not look like the format.
+
+        With `by_name` the suffix of the file decides on the format, so that the hint advises to rename it.
+        """
+        first = "".join(lines.head(1)) if self.remaining and format in ("slash", "tsv") else ""
+        likely = format_of_line(first)
+        if likely and format == "slash":
+            advice = f"rename the file to *.{likely}" if by_name else f"use --input-format {likely}"
+            self.emit(f"{quote(first)} looks like {likely}, but is read as words; if it is {likely}, {advice}")
+        if likely is None and format == "tsv" and " " in first:
+            self.emit(f"{quote(first)} is read as one word: a .tsv file has one word per line")
         return lines
 
-    def look(self, words: Sequence[str]) -> None:
-        if found := next(filter(None, (look(words) for look in self.looks)), None):
-            self.tell(found)
+    def check(self, words: Sequence[str]) -> None:
+        if hint := next(filter(None, (check(words) for check in self.checks)), None):
+            self.emit(hint)
 
-    def tell(self, found: str) -> None:
-        self.left = 0
-        say(f"hint: {found}", quiet=False)
+    def emit(self, hint: str) -> None:
+        self.remaining = 0
+        print_message(f"hint: {hint}", quiet=False)
 
 
-def told_by(line: str) -> str | None:
-    """The format of a line that is not just words between spaces."""
-    if COMMENT.match(line):
+def format_of_line(line: str) -> str | None:
+    """Recognise the format of a line that is more than words between spaces."""
+    if CONLLU_COMMENT.match(line):
         return "conllu"
     name = recognize_format([line])
-    return name if name in ("jsonl", "conllu") or (name == "tsv" and ROW.match(line)) else None
+    return name if name in ("jsonl", "conllu") or (name == "tsv" and TSV_ROW.match(line)) else None
 
 
-def untagged(tags: Container[str] = (), advice: str = STRIP) -> Look:
-    """A look at whether words have tags that nobody will read; `tags` are those of the model, if there is one."""
+def tag_check(tags: Container[str] = (), advice: str = STRIP_ADVICE) -> Check:
+    """Make a check for words with tags that would be read as part of the word; `tags` is the model's tag set."""
 
-    def look(words: Sequence[str]) -> str | None:
+    def check(words: Sequence[str]) -> str | None:
         pairs = [(token, split_if_tagged(token)[1]) for token in words]
-        likely = [token for token, tag in pairs if tag in tags or tag.isalpha()]
-        least = 1 if any(tag in tags for _, tag in pairs) else ENOUGH
-        if 2 * len(likely) <= len(words) or len(likely) < least:
+        tagged = [token for token, tag in pairs if tag in tags or tag.isalpha()]
+        least = 1 if any(tag in tags for _, tag in pairs) else MIN_TAGGED
+        if 2 * len(tagged) <= len(words) or len(tagged) < least:
             return None
-        return f"{quote(likely[0])} looks like a word with its tag, and is read as a word; {advice}"
+        return f"{quote(tagged[0])} looks like a word with its tag, but is read as a word; {advice}"
 
-    return look
+    return check
 
 
-def tokenised(lexicon: Lexicon) -> Look:
-    """A look at whether words and marks stand apart; what is in the lexicon is as it should be."""
+def token_check(lexicon: Lexicon) -> Check:
+    """Make a check for words that are not separated from marks or from each other; known words pass."""
 
-    def strange(words: list[str]) -> str | None:
+    def first_unknown(words: list[str]) -> str | None:
         return next((quote(word) for word in words if not lexicon.known([word])[0]), None)
 
-    def look(words: Sequence[str]) -> str | None:
-        glued = [word for word in words if GLUED.fullmatch(word)]
+    def check(words: Sequence[str]) -> str | None:
+        joined = [word for word in words if WORD_AND_MARK.fullmatch(word)]
         # A full stop belongs to an abbreviation inside of a sentence, and wherever marks are words of their own.
         if MARKS.isdisjoint(words):
-            glued += [word for word in words[-1:] if STOPPED.fullmatch(word)]
-        if word := strange(glued):
-            return f"{word} looks like a word and a mark: set them apart; in English text --tokenize does it"
-        if word := strange([word for word in words if RUN_ON.search(word) or (len(words) == 1 and RUN.search(word))]):
-            return f"{word} looks like several words; --tokenize chinese sets them apart"
+            joined += [word for word in words[-1:] if WORD_AND_STOP.fullmatch(word)]
+        if word := first_unknown(joined):
+            return f"{word} looks like a word and a mark: separate them; --tokenize does it for English text"
+        alone = len(words) == 1
+        joined = [word for word in words if CHINESE_WORD_AND_MARK.search(word) or (alone and CHINESE_RUN.search(word))]
+        if word := first_unknown(joined):
+            return f"{word} looks like several words; --tokenize chinese separates them"
         return None
 
-    return look
+    return check

@@ -1,4 +1,4 @@
-"""Options that several commands share, each a decorator."""
+"""Options that several commands share: each a decorator, and the types of their values."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from itertools import pairwise
 from typing import Any, ClassVar, TypeVar
 
 import click
 
-from tagger.cli.console import SKIPPED, tell_skipped
+from tagger.cli.console import SKIPPED_KEY, report_skipped
+from tagger.cli.corpus_input import CorpusOptions
 from tagger.cli.paths import INPUT, OUTPUT, FileCommand, OutputFile, TemplateFile
 from tagger.corpus import FORMATS
 from tagger.corpus.conllu import COLUMNS
@@ -21,9 +23,9 @@ from tagger.files.reading import Skipped, exists
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-MODEL = "model.npz"
-FREE, NO_LIMIT = "what is free", "no limit"  # of memory
-MOST_AT_ONCE = 1024  # processes or threads
+DEFAULT_MODEL = "model.npz"
+FREE_MEMORY, NO_LIMIT = "free memory", "no limit"
+MAX_WORKERS = 1024  # processes or threads
 LANGUAGES = ("english", "chinese")
 
 
@@ -35,12 +37,12 @@ class Finite(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
-            self.fail(f"{value!r} is not a finite number.", param, ctx)
+            self.fail(f"expected a finite number, got {value!r}.", param, ctx)
         return number
 
 
 class Count(click.IntRange):
-    """A whole number of 32 bits: larger ones fit into no array, and no model file."""
+    """An integer of 32 bits: model files hold no larger ones."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
@@ -50,15 +52,41 @@ class Count(click.IntRange):
 
 
 def examples(*lines: str) -> str:
-    """The last words of a command's help."""
+    """Format the examples at the end of a command's help."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
-def models_option(command: Decorated, which: str = "The model to use; of several, the mean.") -> Decorated:
-    """One model, or several that work together."""
+def combine(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Make one decorator of several options, in the order of the help."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def value_option(name: str, type: click.ParamType, default: Any, help: str) -> Callable[[Decorated], Decorated]:
+    """Make an option whose default is shown."""
+    metavar = "N" if type is click.INT or isinstance(type, click.IntRange) else None
+    return click.option(name, type=type, metavar=metavar, default=default, show_default=True, help=help)
+
+
+def file_option(name: str, type: click.Path, help: str, multiple: bool = False) -> Callable[[Decorated], Decorated]:
+    """Make an option that names a file, or several files if it is repeated."""
+    return click.option(name, metavar="FILE", type=type, multiple=multiple, help=help)
+
+
+def choice_option(name: str, choices: Iterable[str], help: str) -> Callable[[Decorated], Decorated]:
+    return click.option(name, type=click.Choice(list(choices)), help=help)
+
+
+def models_option(command: Decorated, help: str = "Model file. Repeat -m to average several models.") -> Decorated:
+    """Add `-m`: one model, or several whose probabilities are averaged."""
 
     def default(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
-        return paths or (os.environ.get("TAGGER_MODEL") or MODEL,)
+        return paths or (os.environ.get("TAGGER_MODEL") or DEFAULT_MODEL,)
 
     return click.option(
         "-m",
@@ -68,18 +96,13 @@ def models_option(command: Decorated, which: str = "The model to use; of several
         metavar="FILE",
         multiple=True,
         callback=default,
-        help=f"{which}  [env var: TAGGER_MODEL; default: {MODEL}]",
+        help=f"{help}  [env var: TAGGER_MODEL; default: {DEFAULT_MODEL}]",
     )(command)
 
 
 def model_option(command: Decorated) -> Decorated:
-    """The same where several have no common answer: they are read, to be refused with a word."""
-    return models_option(command, "The model to use.")
-
-
-def output_option(command: Decorated) -> Decorated:
-    help = "Where to write.  [default: standard output]"
-    return click.option("-o", "--output", type=OutputFile(stdout=True), metavar="FILE", default="-", help=help)(command)
+    """Add `-m` to a command that takes one model; several are parsed, so that it can refuse them with advice."""
+    return models_option(command, "Model file, e.g. english.npz.")
 
 
 def features_option(command: Decorated) -> Decorated:
@@ -89,50 +112,17 @@ def features_option(command: Decorated) -> Decorated:
         default="default",
         show_default=True,
         metavar="NAME|FILE",
-        help="The template: default, comparison, or a file of yours.",
+        help="Feature template: default, comparison, or a file, e.g. my-template.txt.",
     )(command)
-
-
-def jobs_option(command: Decorated) -> Decorated:
-    help = "Processes to use.  [default: all cores]"
-    return click.option("--jobs", type=click.IntRange(0, MOST_AT_ONCE), default=0, help=help)(command)
-
-
-def report_option(command: Decorated) -> Decorated:
-    help = "Also write a page for a browser."
-    return click.option("--report", metavar="FILE", type=OUTPUT, help=help)(command)
-
-
-def quiet_option(command: Decorated) -> Decorated:
-    return click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")(command)
-
-
-def corpus_options(command: Decorated) -> Decorated:
-    """How to read a tagged corpus."""
-    for option in (on_error_option, column_option, encoding_option, input_format_option):
-        command = option(command)
-    return command
-
-
-def input_format_option(command: Decorated) -> Decorated:
-    return click.option(
-        "--input-format",
-        type=click.Choice(list(FORMATS)),
-        help="How the input is written.  [default: corpora are recognised, text is plain lines]",
-    )(command)
-
-
-def encoding_option(command: Decorated) -> Decorated:
-    return click.option("--encoding", default="utf-8", show_default=True, help="That of the input, e.g. gbk.")(command)
 
 
 def on_error_option(command: Decorated) -> Decorated:
-    """What readers do with faults is kept in the context of the command, where `skipped` finds it."""
+    """Add `--on-error`; the record of skipped lines is kept in the click context, where `skipped_lines` finds it."""
 
     def choose(context: click.Context, param: click.Parameter, value: str) -> None:
         if value == "skip":
-            context.meta[SKIPPED] = found = Skipped()
-            context.call_on_close(lambda: tell_skipped(found))
+            context.meta[SKIPPED_KEY] = skipped = Skipped()
+            context.call_on_close(lambda: report_skipped(skipped))
 
     return click.option(
         "--on-error",
@@ -141,15 +131,15 @@ def on_error_option(command: Decorated) -> Decorated:
         show_default=True,
         expose_value=False,
         callback=choose,
-        help="Faulty lines: stop at the first, or leave them out and say how many.",
+        help="Stop at the first faulty line, or skip faulty lines and report them.",
     )(command)
 
 
 class Size(click.ParamType):
-    """Bytes, as in 500M or 2.5G."""
+    """A number of bytes such as 500M or 2.5G."""
 
     name = "size"
-    least = 300 * 10**6
+    minimum = 300 * 10**6
     units: ClassVar[dict[str, int]] = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
@@ -157,16 +147,18 @@ class Size(click.ParamType):
         if not match or float(match[1]) == 0:
             self.fail(f"expected a size such as 500M or 2.5G, got {value!r}.", param, ctx)
         size = int(float(match[1]) * self.units[match[2]])
-        if size < self.least:
-            self.fail(f"the libraries alone need {self.least // 10**6}M, got {value!r}.", param, ctx)
+        if size < self.minimum:
+            self.fail(
+                f"expected at least {self.minimum // 10**6}M, which the libraries need, got {value!r}.", param, ctx
+            )
         return min(size, sys.maxsize)
 
 
 def max_memory_option(default: str) -> Callable[[Decorated], Decorated]:
-    """A limit for the process. Without the option, that is what is free when training, and none else."""
+    """Add a memory limit for the process. Without the option it is the free memory for training, else none."""
 
-    def hold(context: click.Context, param: click.Parameter, value: int | None) -> None:
-        if value or default == FREE:
+    def set_limit(context: click.Context, param: click.Parameter, value: int | None) -> None:
+        if value or default == FREE_MEMORY:
             resources.limit(value)
 
     return click.option(
@@ -174,45 +166,75 @@ def max_memory_option(default: str) -> Callable[[Decorated], Decorated]:
         type=Size(),
         metavar="SIZE",
         expose_value=False,
-        callback=hold,
-        help=f"Use no more, e.g. 4G.  [default: {default}]",
+        callback=set_limit,
+        help=f"Memory limit, e.g. 4G.  [default: {default}]",
     )
 
 
-def column_option(command: Decorated) -> Decorated:
-    columns = click.Choice(list(COLUMNS))
-    return click.option(
-        "--column", type=columns, default="upos", show_default=True, help="The tags to read from CoNLL-U."
-    )(command)
-
-
-def tokenize_option(command: Decorated) -> Decorated:
-    return click.option(
-        "--tokenize",
-        type=click.Choice(list(LANGUAGES)),
-        help="Split plain text into sentences and words; alone it means English.",
-    )(command)
-
-
 class TokenizingCommand(FileCommand):
-    """One where `--tokenize` may stand alone, also before a file: only a language that follows is its value."""
+    """A command with `--tokenize`, whose value is optional: only a language name after it is taken as its value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        named = []
+        completed = []
         for arg, following in pairwise([*args, ""]):
             alone = arg == "--tokenize" and following not in LANGUAGES
             if alone and following.isalpha() and not exists(following) and not ctx.resilient_parsing:
-                ctx.fail(f"--tokenize knows {' and '.join(LANGUAGES)}, and {following!r} is no file either.")
-            named.append(f"{arg}={LANGUAGES[0]}" if alone else arg)
-        return super().parse_args(ctx, named)
+                ctx.fail(f"--tokenize: expected {' or '.join(LANGUAGES)}, or an existing file, got {following!r}.")
+            completed.append(f"{arg}={LANGUAGES[0]}" if alone else arg)
+        return super().parse_args(ctx, completed)
 
 
-def map_option(command: Decorated) -> Decorated:
-    help = "Rename tags: lines TAG TAB TAG. Tags that it does not mention stay."
-    return click.option("--map", "map_path", type=INPUT, metavar="FILE", help=help)(command)
-
-
-def given(option: str) -> bool:
-    """Whether the user named the option."""
+def is_given(option: str) -> bool:
+    """Return True if the option is on the command line."""
     source = click.get_current_context().get_parameter_source(option)
     return source is click.core.ParameterSource.COMMANDLINE
+
+
+report_option = file_option("--report", OUTPUT, "HTML page to write in addition, e.g. report.html.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+output_option = click.option(
+    "-o",
+    "--output",
+    type=OutputFile(stdout=True),
+    metavar="FILE",
+    default="-",
+    help="Output file.  [default: standard output]",
+)
+jobs_option = click.option(
+    "--jobs",
+    type=click.IntRange(0, MAX_WORKERS),
+    metavar="N",
+    default=0,
+    help="Number of processes, e.g. 4.  [default: all cores]",
+)
+input_format_option = choice_option(
+    "--input-format", FORMATS, "Format of the input.  [default: recognised for corpora, plain lines for text]"
+)
+encoding_option = value_option("--encoding", click.STRING, "utf-8", "Encoding of the input, e.g. gbk.")
+column_option = value_option("--column", click.Choice(list(COLUMNS)), "upos", "CoNLL-U column with the tags.")
+tokenize_option = choice_option(
+    "--tokenize", LANGUAGES, "Split raw text into sentences and words.  [without a value: english]"
+)
+map_option = click.option(
+    "--map",
+    "map_path",
+    type=INPUT,
+    metavar="FILE",
+    help="Tag map with lines OLD TAB NEW, e.g. penn-upos.tsv; other tags stay.",
+)
+partial_option = click.option(
+    "--partial",
+    is_flag=True,
+    help="Read word/? and words without a tag (_ in CoNLL-U) as untagged, word/NN|VB as one of two tags.",
+)
+input_options = combine(input_format_option, encoding_option, on_error_option)
+
+
+def corpus_options(command: Decorated) -> Decorated:
+    """Add the options for reading a tagged corpus; the command gets them as one argument, `corpus_options`."""
+
+    @wraps(command)
+    def collect(*args: Any, input_format: str | None, encoding: str, column: str, **others: Any) -> Any:
+        return command(*args, corpus_options=CorpusOptions(input_format, encoding, column), **others)
+
+    return combine(input_format_option, encoding_option, column_option, on_error_option)(collect)

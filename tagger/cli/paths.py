@@ -1,9 +1,8 @@
-"""The files that a command reads and writes: declared by their types, checked in one place.
+"""Types of the files that commands read and write, and the check that no output overwrites an input.
 
 An argument or option that names a file has the type `InputFile` or `OutputFile`. Before a command runs, `FileCommand`
-compares all its files by what they are, not by how they are spelled: two names of one file, links to it and redirected
-standard streams count as the same. An output that is an input or another output is refused, as is one that could not be
-written after hours of work.
+compares all its files by identity (device and inode), not by name: links and redirected standard streams count. An
+output that is also an input or another output is refused, as is one that cannot be written: before hours of work.
 """
 
 from __future__ import annotations
@@ -22,8 +21,11 @@ from tagger.files.writing import STDOUT, check_writable
 
 
 class InputFile(click.Path):
-    """A file to read, or `-` for standard input. One that is `replaceable` may be replaced by its successor, which is
-    written when it has long been read: a model by the model that was adapted from it."""
+    """A file to read, or `-` for standard input.
+
+    A `replaceable` input is read completely before anything is written, so that a model may replace it: a model by the
+    one that was adapted from it.
+    """
 
     def __init__(self, replaceable: bool = False) -> None:
         super().__init__(allow_dash=True, readable=False)
@@ -34,16 +36,16 @@ class InputFile(click.Path):
 
 
 class TextFile(InputFile):
-    """A text to read, where a model is easily named instead."""
+    """A text to read; a model in its place is refused with advice."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if str(value).endswith(".npz"):
-            self.fail(f"{value} is a model: name it with -m {value}", param, ctx)
+            self.fail(f"expected a text, got the model {value}. Use -m {value}.", param, ctx)
         return super().convert(value, param, ctx)
 
 
 class TemplateFile(InputFile):
-    """A feature template: the name of one that is shipped, or a file."""
+    """A feature template: the name of a shipped one, or a file."""
 
     def is_file(self, value: str) -> bool:
         from tagger.features.template import SHIPPED
@@ -52,9 +54,9 @@ class TemplateFile(InputFile):
 
 
 class OutputFile(click.Path):
-    """A file to write. With `stdout`, `-` stands for standard output."""
+    """A file to write. With `stdout`, `-` is standard output."""
 
-    succeeds = False  # whether it may replace an input that is replaceable
+    replaces_inputs = False  # True if it may replace an input that is `replaceable`
 
     def __init__(self, stdout: bool = False) -> None:
         super().__init__(allow_dash=stdout, readable=False)
@@ -66,11 +68,11 @@ class OutputFile(click.Path):
         return super().convert(value, param, ctx)
 
     def default_path(self, params: dict[str, Any]) -> str | None:
-        """The path that stands for an option that is not given; None if nothing is written then."""
+        """Return the path to use without the option; None if nothing is written then."""
         return None
 
     def check(self, path: str) -> None:
-        """Refuse, before any work is done, what would fail or do harm at its end."""
+        """Refuse a path that cannot be written, before any work is done."""
         if path not in STDOUT:
             check_writable(path)
 
@@ -79,7 +81,7 @@ INPUT, TEXT, OUTPUT = InputFile(), TextFile(), OutputFile()
 
 
 class File(NamedTuple):
-    """A file of a command, with the name of the argument or option that it belongs to."""
+    """A file of a command, with the argument or option that names it."""
 
     option: str
     path: str
@@ -91,7 +93,7 @@ class File(NamedTuple):
 
     @property
     def identity(self) -> object:
-        """Equal for two names of one file. None for a device or a pipe, which have no content to protect."""
+        """Return a value that is equal for two names of one file; None for devices and pipes, which may be shared."""
         standard = sys.stdin if isinstance(self.type, InputFile) else sys.stdout
         try:
             status = os.stat(standard.fileno() if self.path == "-" else self.path)  # noqa: PTH116 (a number, too)
@@ -129,24 +131,25 @@ def declared_files(ctx: click.Context) -> Iterator[File]:
 
 
 def check_files(files: Iterable[File]) -> None:
-    """Refuse files of one command that are in each other's way."""
+    """Refuse two readers of standard input, and an output that is an input, another output, or not writable."""
     files = list(files)
     inputs = [file for file in files if isinstance(file.type, InputFile)]
     outputs = [file for file in files if isinstance(file.type, OutputFile)]
     readers = list(dict.fromkeys(file.option for file in inputs if file.path == "-"))
     if len(readers) > 1:
-        raise click.UsageError(f"{' and '.join(readers)} cannot both be standard input: name a file.")
+        raise click.UsageError(f"{' and '.join(readers)} cannot both be standard input: use a file for one of them.")
     for number, output in enumerate(outputs):
         for other in [*inputs, *outputs[:number]]:
-            if output.identity is not None and output.identity == other.identity and not succeeds(output, other):
+            if output.identity is not None and output.identity == other.identity and not may_replace(output, other):
                 kind = "an input" if isinstance(other.type, InputFile) else "another output"
                 written = "standard output" if output.path == "-" else output.path
-                raise FileError(f"cannot write {written}: it is {kind} of this command ({other}); name another file")
+                raise FileError(f"cannot write {written}: it is {kind} of this command ({other}); choose another file")
     for output in outputs:
         assert isinstance(output.type, OutputFile)
         output.type.check(output.path)
 
 
-def succeeds(output: File, other: File) -> bool:
-    """Whether the output is meant to take the place of that input."""
-    return isinstance(output.type, OutputFile) and output.type.succeeds and getattr(other.type, "replaceable", False)
+def may_replace(output: File, other: File) -> bool:
+    """Return True for a model that may replace the model it was adapted from."""
+    replaces = isinstance(output.type, OutputFile) and output.type.replaces_inputs
+    return replaces and getattr(other.type, "replaceable", False)

@@ -1,4 +1,4 @@
-"""What `tag` reads: the sentences of its files, or lines that hold one, in blocks, looked at as they pass."""
+"""The input of `tag`: sentences of any format, or plain lines for the fast path, in blocks for the workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tagger.cli.console import say
+from tagger.cli.console import print_message, raise_or_skip
 from tagger.cli.hints import InputHint
 from tagger.corpus import format_of, read_sentences, skip_faulty
 from tagger.corpus.slash import line_stretches, tokens
@@ -21,14 +21,14 @@ from tagger.sentence import Sentence
 from tagger.tagging.chunks import NamedBlock, blocks, weight
 from tagger.tagging.constraints import Constraints
 
-LONGEST = 1 << 20  # tokens of a sentence: more would eat the memory
-STRETCH = 1 << 15  # characters of a line tagged together: a sentence of more than 5,000 words is none
+MAX_SENTENCE_LENGTH = 1 << 20  # tokens: the lattice of a longer sentence would exhaust the memory
+MAX_STRETCH = 1 << 15  # characters of a line tagged together, about 5,000 words
 
-Source = tuple[Iterator[Any], Any]  # sentences or lines, and what has `waiting`
+Source = tuple[Iterator[Any], Any]  # sentences or lines, and the object whose `waiting` says that no more are ready
 
 
 def check_inputs(files: tuple[str, ...], encoding: str, tokenize: str | None, quiet: bool) -> None:
-    """Refuse, before anything is written, files that are not there or are no text."""
+    """Refuse missing files and files that are no text, before anything is written; explain how to type text."""
     for path in files:
         if path != "-" and not exists(path):
             raise FileError(f"cannot read {path}: {os.strerror(errno.ENOENT)}")
@@ -36,13 +36,15 @@ def check_inputs(files: tuple[str, ...], encoding: str, tokenize: str | None, qu
             Lines(path, encoding).check()
     if "-" in files and sys.stdin is not None and sys.stdin.isatty():
         how = "Type text" if tokenize else "Type a sentence per line, words and marks between spaces"
-        say(f"{how}; Ctrl-D ends.", quiet)
+        print_message(f"{how}; Ctrl-D ends.", quiet)
 
 
 class PlainLines:
-    """Lines as they are: they are taken apart where they are tagged, maybe in another process. A line of more than
-    STRETCH characters comes in stretches, each tagged like a sentence, so that a text on one line needs no more memory
-    than the line itself."""
+    """Reader of plain lines for the fast path: a worker splits them into words.
+
+    A line of more than MAX_STRETCH characters comes in stretches, each tagged like a sentence, so that a text on one
+    line needs no more memory than the line itself.
+    """
 
     def read(self, lines: Lines) -> Source:
         return sound_lines(lines), lines
@@ -56,7 +58,7 @@ class PlainLines:
 
 @dataclass(frozen=True)
 class Sentences:
-    """The sentences of any format, or of a text without one."""
+    """Reader of sentences in any format, or of raw text to tokenize."""
 
     tokenize: str | None
     format: str | None
@@ -65,19 +67,21 @@ class Sentences:
     text_column: str | None = None  # of jsonl, where a text is to be tokenized
 
     def read(self, lines: Lines) -> Source:
-        """The sentences of one input, and who knows whether the next one has to be waited for."""
+        """Return the sentences of one input, and the object that says whether the next one is ready."""
         format = self.format or format_of(lines.path)
+        source: Any = lines
+        sentences: Iterable[Sentence]
         if self.tokenize and format != "slash":
-            return possible(texts_of(lines, format, self.tokenize, self.text_column), lines, self.constraints), lines
-        if self.tokenize:
+            sentences = texts_of(lines, format, self.tokenize, self.text_column)
+        elif self.tokenize:
             from tagger.corpus.tokenizers.segmenter import RawText
 
             typed = lines.path == "-" and sys.stdin is not None and sys.stdin.isatty()
-            text = RawText(lines, self.tokenize, by_line=typed)
-            return possible(text, lines, self.constraints), text
-        tagged = None if self.constraints and self.constraints.keep_tags else False
-        sentences = read_sentences(lines, format, tagged, self.column)
-        return possible(sentences, lines, self.constraints), lines
+            source = sentences = RawText(lines, self.tokenize, by_line=typed)
+        else:
+            tagged = None if self.constraints and self.constraints.keep_tags else False
+            sentences = read_sentences(lines, format, tagged, self.column)
+        return checked_sentences(sentences, lines, self.constraints), source
 
     def weigh(self, sentence: Sentence) -> int:
         return weight(len(sentence), sum(map(len, sentence.words)) + sum(map(len, sentence.layout or ())))
@@ -87,7 +91,8 @@ class Sentences:
 
 
 def named_blocks(lines: Lines, reader: PlainLines | Sentences, hint: InputHint) -> Iterator[tuple[NamedBlock, bool]]:
-    items, source = reader.read(hint.opening(lines))
+    """Yield blocks of sentences or lines, each with its file and position, and whether its answer is urgent."""
+    items, source = reader.read(hint.check_first_line(lines))
     before = 0
     for block, urgent in blocks(hint(items, reader.words), reader.weigh, lambda: source.waiting):
         yield (lines.name, before, block), urgent
@@ -95,7 +100,7 @@ def named_blocks(lines: Lines, reader: PlainLines | Sentences, hint: InputHint) 
 
 
 def texts_of(lines: Lines, format: str, language: str, text_column: str | None) -> Iterator[Sentence]:
-    """The sentences of the texts in records; a faulty record, if it may be skipped, is left out."""
+    """Tokenize the texts in records (jsonl, conllu); with `--on-error skip`, faulty records are left out."""
     from tagger.corpus.tokenizers.records import TEXT_COLUMN, ConlluTexts, JsonTexts
 
     reader = JsonTexts(language, text_column or TEXT_COLUMN) if format == "jsonl" else ConlluTexts(language)
@@ -104,32 +109,28 @@ def texts_of(lines: Lines, format: str, language: str, text_column: str | None) 
 
 
 def sound_lines(lines: Lines) -> Iterator[str]:
-    """The lines, long ones in stretches; in the place of a faulty one, if it may be skipped, a blank one."""
+    """Yield the lines, long ones in stretches; with `--on-error skip`, a blank line for each faulty one."""
     while True:
         try:
             for line in lines:
-                if len(line) > STRETCH:
-                    yield from line_stretches(line, STRETCH)
+                if len(line) > MAX_STRETCH:
+                    yield from line_stretches(line, MAX_STRETCH)
                 else:
                     yield line
             return
         except CorpusError as error:
-            if lines.skipped is None:
-                raise
-            lines.skipped.add(error)
+            raise_or_skip(error, lines.skipped)
             yield ""
 
 
-def too_long(length: int) -> str | None:
-    return f"expected at most {LONGEST:,} tokens in a sentence, got {length:,}" if length > LONGEST else None
-
-
-def possible(sentences: Iterable[Sentence], lines: Lines, constraints: Constraints | None) -> Iterator[Sentence]:
-    """The sentences, if some tagging of each can be right."""
+def checked_sentences(
+    sentences: Iterable[Sentence], lines: Lines, constraints: Constraints | None
+) -> Iterator[Sentence]:
+    """Yield the sentences; one that is too long or contradicts its constraints is an error, or skipped as empty."""
     for sentence in sentences:
-        fault = too_long(len(sentence)) or (constraints and constraints.fault(sentence))
-        if fault and lines.skipped is None:
-            raise lines.error(fault)
-        if fault and lines.skipped is not None:
-            lines.skipped.add(lines.error(fault))
+        fault = constraints.fault(sentence) if constraints else None
+        if len(sentence) > MAX_SENTENCE_LENGTH:
+            fault = f"expected at most {MAX_SENTENCE_LENGTH:,} tokens in a sentence, got {len(sentence):,}"
+        if fault:
+            raise_or_skip(lines.error(fault), lines.skipped)
         yield Sentence([]) if fault else sentence

@@ -1,4 +1,4 @@
-"""The search for settings as a user sees it: a row for each one that was tried, and what the best is worth."""
+"""`train-crf --tune`: the search for settings, with a row for each trial and the best settings at the end."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tagger.cli.console import say
+from tagger.cli.console import print_message
+from tagger.cli.interrupt import GracefulStop
 from tagger.cli.progress import open_bar, show_bar
-from tagger.cli.training import Stop
 from tagger.crf.tagger import CRFTagger
 from tagger.experiments.search import Search, Setting, Trial
 from tagger.experiments.trials import FOLDS, SettingTrials
@@ -17,14 +17,15 @@ from tagger.models.monitor import INTERRUPTED
 from tagger.sentence import Sentence
 
 HEAD = "      l2        l1  min count    weights  accuracy"
+SELECTION_BIAS = "The best of many trials is partly luck: expect slightly less on new text."
 
 
-class Interrupted(KeyboardInterrupt):
-    """Somebody asked for the end."""
+class SearchInterrupted(KeyboardInterrupt):
+    """A signal has asked the search to stop."""
 
 
 class Tuning:
-    """Finds the settings for a model and its corpus."""
+    """A search for the settings of a model: by accuracy on the dev set, or by cross-validation without one."""
 
     def __init__(
         self,
@@ -34,63 +35,65 @@ class Tuning:
         init: CRFTagger | None,
         classes: WordClasses | None,
         quiet: bool,
-        stop: Stop,
+        stop: GracefulStop,
     ) -> None:
         self.model, self.quiet, self.stop = model, quiet, stop
-        self.by = f"{FOLDS}-fold cross-validation" if dev is None else "the dev set"
-        self.saves = dev is not None  # then a trial is a whole model, and worth keeping
-        self.rehearsal = SettingTrials(model, sentences, dev, init, classes, self.watch)
-        self.search = Search(self.judge)
+        self.method = f"{FOLDS}-fold cross-validation" if dev is None else "the dev set"
+        self.keeps_models = dev is not None  # a trial on the dev set is a whole model, and worth saving
+        self.trials = SettingTrials(model, sentences, dev, init, classes, self.update)
+        self.search = Search(self.try_setting)
         self.bar: Any = None
 
-    def finds(self) -> bool:
-        """Give the model the best settings. False if the search was interrupted and a model can be saved: if there is
-        none, the interruption ends everything, after a word on what was found."""
-        say(f"trying settings by {self.by}\n{HEAD}", self.quiet)
+    def run(self) -> bool:
+        """Give the model the best settings found; return False if a signal stopped a search that has a model to save.
+
+        Without such a model the interruption propagates, after the best settings are printed.
+        """
+        print_message(f"trying settings by {self.method}\n{HEAD}", self.quiet)
         try:
             self.search.run(Setting(self.model.l2, self.model.l1, self.model.min_count))
-        except Interrupted:
+        except SearchInterrupted:
             return False
         finally:
-            self.rehearsal.close()
+            self.trials.close()
             if self.search.trials:
-                say(verdict(list(self.search.trials.values()), self.search.best, self.by), self.quiet)
+                print_message(best_settings(len(self.search.trials), self.search.best, self.method), self.quiet)
         self.model.set_params(**asdict(self.search.best.setting))
         return True
 
-    def judge(self, setting: Setting) -> Trial:
+    def try_setting(self, setting: Setting) -> Trial:
         name = f"l2 {setting.l2:g}, l1 {setting.l1:g}, min count {setting.min_count}"
         with open_bar(name, "it", show=show_bar(self.quiet)) as self.bar:
-            trial = self.rehearsal.judge(setting)
-        say(row(trial), self.quiet)
-        self.stop.begun = self.saves  # from now on there is something to save
+            trial = self.trials.judge(setting)
+        print_message(trial_row(trial), self.quiet)
+        self.stop.can_save = self.keeps_models
         return trial
 
-    def watch(self) -> None:
-        if self.stop.caught is not None:
-            raise Interrupted
+    def update(self) -> None:
+        if self.stop.requested:
+            raise SearchInterrupted
         self.bar.update()
 
-    def concluded(self, model: CRFTagger) -> CRFTagger:
-        """The trained model or, after an interruption, that of the best trial if training has not come so far."""
-        if self.stop.caught is not None:
-            tried = self.rehearsal.best_model(f"{INTERRUPTED}; this is the best model of the search")
-            reached = getattr(model, "summary_", {}).get("dev_accuracy", 0.0)
-            if tried and tried.summary_["dev_accuracy"] > reached:
+    def best_model(self, model: CRFTagger) -> CRFTagger:
+        """Return the trained model or, after a signal, the model of the best trial if that one is better."""
+        if self.stop.requested:
+            tried = self.trials.best_model(f"{INTERRUPTED}; this is the best model of the search")
+            accuracy = getattr(model, "summary_", {}).get("dev_accuracy", 0.0)
+            if tried and tried.summary_["dev_accuracy"] > accuracy:
                 model = tried
         model.summary_["settings_tried"] = len(self.search.trials)
         return model
 
 
-def row(trial: Trial) -> str:
+def trial_row(trial: Trial) -> str:
+    """Format a trial as a row under `HEAD`."""
     tried = trial.setting
     return f"{tried.l2:>8g} {tried.l1:>9g} {tried.min_count:>10} {trial.weights:>10,} {100 * trial.accuracy:>7.2f} %"
 
 
-def verdict(trials: list[Trial], best: Trial, by: str) -> str:
-    """The best settings, and how far to trust their accuracy."""
-    found, several = best.setting, len(trials) > 1
-    options = f"--l2 {found.l2:.15g} --l1 {found.l1:.15g} --min-count {found.min_count}"
-    told = f"best of {len(trials)}: {options}, {100 * best.accuracy:.2f} % by {by}"
-    doubt = "The best of many tries is partly the luckiest: on new text, expect a little less."
-    return f"{told}\n{doubt}" if several else told
+def best_settings(count: int, best: Trial, method: str) -> str:
+    """Return the best settings as options, with a note on selection bias after several trials."""
+    setting = best.setting
+    options = f"--l2 {setting.l2:.15g} --l1 {setting.l1:.15g} --min-count {setting.min_count}"
+    message = f"best of {count}: {options}, {100 * best.accuracy:.2f} % by {method}"
+    return f"{message}\n{SELECTION_BIAS}" if count > 1 else message

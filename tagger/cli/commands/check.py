@@ -1,4 +1,4 @@
-"""`tagger check`."""
+"""`tagger check`: counts of a corpus, repeated sentences, and tags that look wrong."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ from typing import Any
 
 import click
 
-from tagger.cli.console import name_of, read_tagged, write_text
-from tagger.cli.options import corpus_options, examples, jobs_option, output_option, quiet_option
+from tagger.cli.console import display_name, write_text
+from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
+from tagger.cli.options import (
+    corpus_options,
+    examples,
+    file_option,
+    jobs_option,
+    output_option,
+    quiet_option,
+    value_option,
+)
 from tagger.cli.paths import INPUT, FileCommand
-from tagger.cli.training import read_to_learn
 from tagger.corpus import line_of
 from tagger.corpus.conllu import comment
 from tagger.escaping import visible
@@ -34,24 +42,22 @@ from tagger.reports.text import excerpt, padded, width
 from tagger.sentence import Sentence
 
 FOLDS = 5
-AT_ONCE = 5  # sentences named that have the same words
+SENTENCES_NAMED = 5  # of a group with the same words
 
 
 @click.command(
     "check",
     cls=FileCommand,
-    short_help="Tell what is in a corpus, and which tags look wrong.",
+    short_help="Count what is in a corpus, and list tags that look wrong.",
     epilog=examples("tagger check corpus.txt", "tagger check train.txt --against test.txt --json"),
 )
 @click.argument("corpus", type=INPUT)
-@click.option("--against", metavar="FILE", type=INPUT, help="Another corpus: how many sentences are in both?")
-@click.option(
-    "--most", type=click.IntRange(0), default=20, show_default=True, help="Doubtful tags to show of each sort."
-)
+@file_option("--against", INPUT, "Another corpus, e.g. test.txt; counts the sentences that are in both.")
+@value_option("--most", click.IntRange(0), 20, "Doubtful tags listed per kind.")
 @jobs_option
 @corpus_options
 @click.option(
-    "--json", "as_program", is_flag=True, help="For programs: everything. Sentences, tokens and lines count from 1."
+    "--json", "as_program", is_flag=True, help="Write JSON: everything; sentences, tokens and lines count from 1."
 )
 @output_option
 @quiet_option
@@ -60,64 +66,61 @@ def command(
     against: str | None,
     most: int,
     jobs: int,
-    input_format: str | None,
-    encoding: str,
-    column: str,
+    corpus_options: CorpusOptions,
     as_program: bool,
     output: str,
     quiet: bool,
 ) -> None:
-    """Tell what is in a corpus, what is in it twice, and which tags look like slips.
+    """Count what is in a corpus, find repeated sentences, and list tags that look like mistakes.
 
     Doubtful are tags that occur once, rare tags of frequent words, and tags that a model trained on the rest of the
-    corpus is sure should be others. They deserve a second look; many are right.
+    corpus disagrees with. They deserve a second look; many are correct.
     """
-    sentences = read_to_learn(corpus, input_format, encoding, column, quiet)
-    others = read_tagged(against, input_format, encoding, column) if against else None
-    found, alone, rare = survey(sentences), only_once(sentences), unusual(sentences)
-    sure: list[Doubt] = []
+    sentences = read_training_corpus(corpus, corpus_options, quiet)
+    others = read_tagged(against, corpus_options) if against else None
+    counts, singletons, rare = survey(sentences), only_once(sentences), unusual(sentences)
+    disagreeing: list[Doubt] = []
     if len({tuple(sentence.words) for sentence in sentences}) >= FOLDS:
-        sure = contradicted(
-            sentences, cross_validate(TaggerFactory(HMMTagger, {}), sentences, FOLDS, jobs=jobs or available_cores())
-        )
-    both = None if others is None else common(sentences, others)
+        folds = cross_validate(TaggerFactory(HMMTagger, {}), sentences, FOLDS, jobs=jobs or available_cores())
+        disagreeing = contradicted(sentences, folds)
+    in_both = None if others is None else common(sentences, others)
     if as_program:
-        doubts: dict[str, Sequence[Place]] = {"only_once": alone, "unusual": rare, "contradicted": sure}
-        whole = for_programs(found, doubts, sentences) | {"in_both": both}
-        write_text(output, json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
+        doubts: dict[str, Sequence[Place]] = {"only_once": singletons, "unusual": rare, "contradicted": disagreeing}
+        tables = json_tables(counts, doubts, sentences) | {"in_both": in_both}
+        write_text(output, json.dumps(tables, ensure_ascii=False, indent=2) + "\n")
         return
-    lines = counts(found, against, both)
-    lines += disagreements(found, sentences, most)
-    lines += loners(alone, sentences, most)
-    lines += listed("Rare tags of frequent words", rare, sentences, most)
-    lines += listed("Tags that a model which has not seen them contradicts", sure, sentences, most)
+    lines = count_rows(counts, against, in_both)
+    lines += conflict_rows(counts, sentences, most)
+    lines += singleton_rows(singletons, sentences, most)
+    lines += doubt_rows("Rare tags of frequent words", rare, sentences, most)
+    lines += doubt_rows("Tags that a model trained on the rest disagrees with", disagreeing, sentences, most)
     write_text(output, "\n".join(map(visible, lines)) + "\n")
 
 
 def place(sentences: Sequence[Sentence], i: int, token: int = 0) -> dict[str, Any]:
-    """Where a token stands in the file. Sentences and lines count from 1."""
+    """Return the place of a token in the file; sentences and lines count from 1."""
     sentence = sentences[i]
     sent_id = comment(sentence.lines_of("conllu"), "sent_id")
     return {"sentence": i + 1, "line": line_of(sentence, token), "sent_id": sent_id}
 
 
-def named(sentences: Sequence[Sentence], i: int, token: int) -> str:
-    """The same in words."""
+def place_text(sentences: Sequence[Sentence], i: int, token: int) -> str:
+    """Format the place of a token."""
     at = place(sentences, i, token)
     sent_id = f", sent_id {at['sent_id']}" if at["sent_id"] else ""
     return f"sentence {at['sentence']} (line {at['line']}{sent_id})"
 
 
-def for_programs(
-    found: CorpusSurvey, doubts: dict[str, Sequence[Place]], sentences: Sequence[Sentence]
+def json_tables(
+    counts: CorpusSurvey, doubts: dict[str, Sequence[Place]], sentences: Sequence[Sentence]
 ) -> dict[str, Any]:
-    """Counts and doubts for JSON. Sentences, tokens and lines count from 1."""
-    listed = {
-        name: [place(sentences, doubt.sentence, doubt.token) | as_row(doubt) for doubt in own]
-        for name, own in doubts.items()
+    """Return counts and doubts for JSON; sentences, tokens and lines count from 1."""
+    rows = {
+        name: [place(sentences, doubt.sentence, doubt.token) | as_row(doubt) for doubt in kind]
+        for name, kind in doubts.items()
     }
-    groups = [[place(sentences, i) for i in group] for group in found.disagreeing]
-    return asdict(found) | {"disagreeing": groups} | listed
+    groups = [[place(sentences, i) for i in group] for group in counts.disagreeing]
+    return asdict(counts) | {"disagreeing": groups} | rows
 
 
 def as_row(doubt: Place) -> dict[str, Any]:
@@ -126,46 +129,51 @@ def as_row(doubt: Place) -> dict[str, Any]:
     return row | {"token": doubt.token + 1}
 
 
-def counts(found: CorpusSurvey, against: str | None, both: int | None) -> list[str]:
+def count_rows(counts: CorpusSurvey, against: str | None, in_both: int | None) -> list[str]:
+    """Format the counts, then the tags by frequency."""
     rows = [
-        ("tokens", f"{found.tokens:,}"),
-        ("sentences", f"{found.sentences:,}"),
-        ("  seen before", f"{found.repeated:,}"),
-        ("  same words, other tags", f"{found.in_disagreement:,}"),
-        ("distinct words", f"{found.words:,}"),
-        ("  with several tags", f"{found.ambiguous:,}"),
-        ("tags", f"{len(found.tags):,}"),
+        ("tokens", f"{counts.tokens:,}"),
+        ("sentences", f"{counts.sentences:,}"),
+        ("  seen before", f"{counts.repeated:,}"),
+        ("  same words, other tags", f"{counts.in_disagreement:,}"),
+        ("distinct words", f"{counts.words:,}"),
+        ("  with several tags", f"{counts.ambiguous:,}"),
+        ("tags", f"{len(counts.tags):,}"),
     ]
-    rows += [] if both is None else [(f"sentences also in {name_of(against or '')}", f"{both:,}")]
+    rows += [] if in_both is None else [(f"sentences also in {display_name(against or '')}", f"{in_both:,}")]
     columns = max(width(name) for name, _ in rows)
     lines = [f"{padded(name, columns)} {value:>10}" for name, value in rows]
-    return [*lines, "", *(f"{padded(visible(tag), columns)} {count:>10,}" for tag, count in found.tags)]
+    return [*lines, "", *(f"{padded(visible(tag), columns)} {count:>10,}" for tag, count in counts.tags)]
 
 
-def disagreements(found: CorpusSurvey, sentences: list[Sentence], most: int) -> list[str]:
-    """The first token about which sentences with the same words disagree."""
+def conflict_rows(counts: CorpusSurvey, sentences: list[Sentence], most: int) -> list[str]:
+    """List groups of sentences with the same words and other tags, at the first token where they differ."""
     lines = []
-    for group in found.disagreeing[:most]:
+    for group in counts.disagreeing[:most]:
         t, *others = disputed(sentences, group)
-        tags = ", ".join(f"{(sentences[i].tags or ())[t]} in {named(sentences, i, t)}" for i in group[:AT_ONCE])
-        more = " …" * (len(group) > AT_ONCE) + (f"; tokens that differ: {len(others) + 1}" if others else "")
+        tags = ", ".join(
+            f"{(sentences[i].tags or ())[t]} in {place_text(sentences, i, t)}" for i in group[:SENTENCES_NAMED]
+        )
+        more = " …" * (len(group) > SENTENCES_NAMED) + (f"; tokens that differ: {len(others) + 1}" if others else "")
         lines += [f"  {excerpt(sentences[group[0]], t)}", f"      {tags}{more}"]
-    return ["", f"Sentences with the same words and other tags: {found.in_disagreement:,}", *lines]
+    return ["", f"Sentences with the same words and other tags: {counts.in_disagreement:,}", *lines]
 
 
-def loners(alone: list[Place], sentences: list[Sentence], most: int) -> list[str]:
+def singleton_rows(singletons: list[Place], sentences: list[Sentence], most: int) -> list[str]:
+    """List tags that occur once."""
     lines = [
-        f"  {p.tag} in {named(sentences, p.sentence, p.token)}: {excerpt(sentences[p.sentence], p.token)}"
-        for p in alone[:most]
+        f"  {p.tag} in {place_text(sentences, p.sentence, p.token)}: {excerpt(sentences[p.sentence], p.token)}"
+        for p in singletons[:most]
     ]
-    return ["", f"Tags that occur once: {len(alone):,}", *lines]
+    return ["", f"Tags that occur once: {len(singletons):,}", *lines]
 
 
-def listed(title: str, doubts: list[Doubt], sentences: list[Sentence], most: int) -> list[str]:
+def doubt_rows(title: str, doubts: list[Doubt], sentences: list[Sentence], most: int) -> list[str]:
+    """List doubtful tags, each with the reason."""
     lines = []
     for d in doubts[:most]:
         lines += [
-            f"  {named(sentences, d.sentence, d.token)}: {excerpt(sentences[d.sentence], d.token)}",
+            f"  {place_text(sentences, d.sentence, d.token)}: {excerpt(sentences[d.sentence], d.token)}",
             f"      {d.tag}, but {d.why}",
         ]
     return ["", f"{title}: {len(doubts):,}", *lines]

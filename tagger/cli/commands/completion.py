@@ -1,4 +1,4 @@
-"""`tagger completion`."""
+"""`tagger completion`: tab completion for the shell, from click."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from tagger.cli.paths import FileCommand
 @quiet_option
 @click.pass_context
 def command(context: click.Context, shell: str, quiet: bool) -> None:
-    """Print the tab completion for a shell.
+    """Print the tab completion script for a shell.
 
-    It completes commands, options, their values, and names of files.
+    It completes commands, options, their values, and file names. The first two examples switch it on for every new
+    terminal; open one, type `tagger tr` and press the tab key.
     """
-    kind, group = get_completion_class(shell), context.find_root().command
-    assert kind is not None
-    click.echo(kind(group, {}, "tagger", group.completion_variable).source())  # type: ignore[attr-defined]
+    completer, group = get_completion_class(shell), context.find_root().command
+    assert completer is not None
+    click.echo(completer(group, {}, "tagger", group.completion_variable).source())  # type: ignore[attr-defined]

@@ -1,11 +1,12 @@
-"""`tagger convert`."""
+"""`tagger convert`: a corpus in another format, or with other tags."""
 
 from __future__ import annotations
 
 import click
 
-from tagger.cli.console import no_sentence, say, say_unmapped, say_written, skipped, tag_map_of
-from tagger.cli.options import corpus_options, examples, map_option, quiet_option
+from tagger.cli.console import print_message, raise_or_skip, report_written, skipped_lines
+from tagger.cli.corpus_input import CorpusOptions, load_tag_map, no_sentence_error, report_unmapped
+from tagger.cli.options import choice_option, corpus_options, examples, map_option, quiet_option
 from tagger.cli.paths import INPUT, FileCommand, OutputFile
 from tagger.corpus import FORMATS, SUFFIXES, format_of, plain_name, read_sentences, render
 from tagger.corpus.conllu import COLUMNS
@@ -28,22 +29,16 @@ from tagger.sentence import Sentence
 @click.argument("source", metavar="IN", type=INPUT)
 @click.argument("target", metavar="OUT", type=OutputFile(stdout=True))
 @corpus_options
-@click.option(
-    "--output-format", type=click.Choice(list(FORMATS)), help="How to write.  [default: as OUT's suffix says]"
-)
-@click.option("--to-column", type=click.Choice(list(COLUMNS)), help="Of CoNLL-U, to write.  [default: as --column]")
-@click.option(
-    "--untagged", is_flag=True, help="IN is text without tags: plain lines, unless its suffix says otherwise."
-)
-@click.option("--strip-tags", is_flag=True, help="Write the words alone: no tags, nor comments, lemmas and the like.")
+@choice_option("--output-format", FORMATS, "Format of the output.  [default: by the suffix of OUT]")
+@choice_option("--to-column", COLUMNS, "CoNLL-U column that gets the tags.  [default: that of --column]")
+@click.option("--untagged", is_flag=True, help="Read IN as text without tags: plain lines, or by its suffix.")
+@click.option("--strip-tags", is_flag=True, help="Write the words only: no tags, comments or lemmas.")
 @map_option
 @quiet_option
 def command(
     source: str,
     target: str,
-    input_format: str | None,
-    encoding: str,
-    column: str,
+    corpus_options: CorpusOptions,
     output_format: str | None,
     to_column: str | None,
     untagged: bool,
@@ -53,43 +48,41 @@ def command(
 ) -> None:
     """Write a corpus in another format.
 
-    IN is recognised by its content. The suffix of OUT (.conllu, .jsonl, .tsv, before .gz, .bz2 or .xz) tells how to
-    write it; any other means word/TAG. Either may be - for standard input or output.
+    The format of IN is recognised by its content. That of OUT is chosen by its suffix (.conllu, .jsonl, .tsv, before
+    .gz, .bz2 or .xz); any other suffix means word/TAG. Either may be - for standard input or output.
     """
-    tag_map = tag_map_of(map_path)
-    lines = Lines(source, encoding, skipped())
-    format = input_format or (format_of(source) if untagged else None)
+    tag_map = load_tag_map(map_path)
+    lines = Lines(source, corpus_options.encoding, skipped_lines())
+    format = corpus_options.input_format or (format_of(source) if untagged else None)
     write_as = output_format or format_of(target)
-    described = in_words(write_as, untagged or strip_tags)
-    if not output_format and (ending := strange_ending(target)):
-        say(f"hint: {ending} tells no format: written as {described}; --output-format has others", quiet)
+    described = describe_format(write_as, untagged or strip_tags)
+    if not output_format and (suffix := unknown_suffix(target)):
+        print_message(f"hint: {suffix} is no known suffix: written as {described}; see --output-format", quiet)
     sentences = tokens = 0
     with open_output(target) as stream:
-        for number, sentence in enumerate(read_sentences(lines, format, tagged=not untagged, column=column), 1):
+        for number, sentence in enumerate(read_sentences(lines, format, not untagged, corpus_options.column), 1):
             mapped = tag_map.sentence(sentence) if tag_map else sentence
             try:
-                stream.write(render(Sentence(mapped.words) if strip_tags else mapped, write_as, to_column or column))
+                words_or_all = Sentence(mapped.words) if strip_tags else mapped
+                stream.write(render(words_or_all, write_as, to_column or corpus_options.column))
                 sentences, tokens = sentences + 1, tokens + len(sentence)
             except CorpusError as error:
                 place = f"{lines.name}: sentence {number:,} (up to line {lines.number:,})"
-                fault = CorpusError(f"{place}: {error}")
-                if lines.skipped is None:
-                    raise fault from None
-                lines.skipped.add(fault)
+                raise_or_skip(CorpusError(f"{place}: {error}"), lines.skipped)
         if not tokens:
-            raise no_sentence(lines.name, "sentences" if untagged else "tagged sentences")
-    say_unmapped(tag_map, quiet)
-    say_written(target, f"{several(sentences, 'sentence')}, {several(tokens, 'token')}, as {described}", quiet)
+            raise no_sentence_error(lines.name, "sentences" if untagged else "tagged sentences")
+    report_unmapped(tag_map, quiet)
+    report_written(target, f"{several(sentences, 'sentence')}, {several(tokens, 'token')}, as {described}", quiet)
 
 
-def in_words(format: str, words_alone: bool) -> str:
-    """What a format looks like, where its name does not say it."""
+def describe_format(format: str, words_only: bool) -> str:
+    """Return the name of a format, with an explanation where it needs one."""
     if format != "slash":
         return format
-    return "plain lines" if words_alone else "slash (word/TAG)"
+    return "plain lines" if words_only else "slash (word/TAG)"
 
 
-def strange_ending(path: str) -> str | None:
-    """The suffix of a file, if it is neither that of a format nor of any text."""
+def unknown_suffix(path: str) -> str | None:
+    """Return the suffix of a file if it belongs neither to a format nor to plain text."""
     suffix = plain_name(path).suffix
     return None if suffix in ("", ".txt", *SUFFIXES) else suffix

@@ -1,4 +1,4 @@
-"""`tagger eval`."""
+"""`tagger eval`: accuracy of a model, or of predictions from a file, on a gold corpus."""
 
 from __future__ import annotations
 
@@ -6,30 +6,21 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
-from typing import Any
 
 import click
 
-from tagger.cli.console import (
-    length_warnings,
-    name_of,
-    page_for,
-    read_tagged,
-    say,
-    say_unmapped,
-    tag_map_of,
-    write_text,
-)
+from tagger.cli.console import display_name, load_page_template, print_message, write_text
+from tagger.cli.corpus_input import CorpusOptions, length_warnings, load_tag_map, read_tagged, report_unmapped
 from tagger.cli.options import (
-    encoding_option,
+    choice_option,
     examples,
-    given,
-    input_format_option,
+    file_option,
+    input_options,
+    is_given,
     map_option,
     models_option,
-    on_error_option,
     output_option,
     quiet_option,
     report_option,
@@ -39,7 +30,7 @@ from tagger.corpus.conllu import COLUMNS
 from tagger.corpus.tag_map import TagMap
 from tagger.errors import CorpusError, several
 from tagger.escaping import quote
-from tagger.evaluation.metrics import Comparison, compare, evaluate
+from tagger.evaluation.metrics import Comparison, Evaluation, compare, evaluate
 from tagger.models.base import Predictor
 from tagger.models.store import load_model, load_models
 from tagger.reports.evaluation import EvaluationRun, evaluation_page
@@ -49,48 +40,62 @@ from tagger.words.overlap import MIN_WORDS, overlap
 
 Tags = list[list[str]]
 
-SHOWN = 3  # tags, as examples
-OTHER_TAGS = "Is one side UPOS, the other XPOS? --column reads the other column of CoNLL-U, --map FILE renames tags."
+EXAMPLE_TAGS = 3  # named in a warning
+TAG_SET_ADVICE = (
+    "Is one side UPOS, the other XPOS? --column reads the other column of CoNLL-U, --map FILE renames tags."
+)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of the comparison with the gold corpus: a model, or predictions from a file."""
+
+    name: str
+    guesses: Tags
+    model: Predictor | None = None  # None for predictions from a file
+    speed: float | None = None  # tokens per second
+
+    def renamed(self, tag_map: TagMap) -> Side:
+        return replace(self, guesses=[tag_map.tags(tags) for tags in self.guesses])
 
 
 @click.command(
     "eval",
     cls=FileCommand,
-    short_help="Judge a model, or tags from anywhere, by a corpus.",
+    short_help="Evaluate a model, or predictions from a file, on a gold corpus.",
     epilog=examples(
         "tagger eval gold.txt",
         "tagger eval gold.txt -m english.npz --json",
         "tagger eval gold.txt -m crf.npz --compare hmm.npz",
         "tagger eval gold.txt --report report.html",
-        "tagger eval gold.txt --predictions tagged-by-somebody-else.txt",
+        "tagger eval gold.txt --predictions other-tagger.txt",
         "tagger eval gold-upos.txt -m penn.npz --map penn-upos.tsv",
         "tagger eval gold.txt -m crf.npz -m bilstm.npz",
     ),
 )
 @click.argument("gold", type=TEXT)
 @models_option
-@click.option("--predictions", metavar="FILE", type=INPUT, help="Judge these tags instead of a model's.")
+@file_option("--predictions", INPUT, "Tagged file to evaluate instead of a model, e.g. other-tagger.txt.")
 @click.option(
-    "--compare", "others", type=INPUT, metavar="MODEL", multiple=True, help="Is the model better than this one?"
+    "--compare",
+    "rival_paths",
+    type=INPUT,
+    metavar="MODEL",
+    multiple=True,
+    help="Model to compare with, e.g. hmm.npz; tests for significance. Repeatable.",
 )
 @report_option
-@input_format_option
-@encoding_option
-@on_error_option
-@click.option(
-    "--column",
-    type=click.Choice(list(COLUMNS)),
-    help="The tags to read from CoNLL-U.  [default: the model's, else upos]",
-)
+@input_options
+@choice_option("--column", COLUMNS, "CoNLL-U column with the tags.  [default: the model's, else upos]")
 @map_option
-@click.option("--json", "as_program", is_flag=True, help="For programs: rates are fractions, undefined is null.")
+@click.option("--json", "as_program", is_flag=True, help="Write JSON: rates as fractions, undefined as null.")
 @output_option
 @quiet_option
 def command(
     gold: str,
     model_paths: tuple[str, ...],
     predictions: str | None,
-    others: tuple[str, ...],
+    rival_paths: tuple[str, ...],
     report: str | None,
     input_format: str | None,
     encoding: str,
@@ -100,129 +105,127 @@ def command(
     output: str,
     quiet: bool,
 ) -> None:
-    """Judge a model, or tags from anywhere, by a corpus with the right tags.
+    """Evaluate a model, or predictions from a file, on a corpus with gold tags.
 
-    GOLD may be - for standard input. With --predictions no model is needed; -m then only tells which words are known.
-    --map renames tags on all sides before they are compared; so a map from Penn to universal tags serves for GOLD with
-    either.
+    GOLD may be - for standard input. With --predictions no model is needed; -m then only says which words are known.
+    --map renames the tags of all sides before they are compared: a map from Penn to universal tags works for a GOLD
+    corpus with either.
     """
-    template = page_for(report, "evaluation.html")
-    tag_map = tag_map_of(map_path)
-    model = load_models(model_paths) if not predictions or given("model_paths") else None
-    rival_models = {path: load_model(path) for path in others}
-    column = column or (model.column_ if model else "upos")
-    sentences = read_tagged(gold, input_format, encoding, column)
-    begin = time.perf_counter()
-    if predictions:
-        guesses = aligned(sentences, read_tagged(predictions, None, encoding, column), gold, predictions)
-    else:
-        guesses = model.predict(sentences) if model else []
-    speed = None if predictions else sum(map(len, sentences)) / (time.perf_counter() - begin)
-    rivals = {path: rival.predict(sentences) for path, rival in rival_models.items()}
-    words = [sentence.words for sentence in sentences]
-    seen = overlap(words, model.seen_, model.lexicon_.form) if model else None
-    by_others = {path: overlap(words, rival.seen_, rival.lexicon_.form) for path, rival in rival_models.items()}
-    remarks = warnings(gold, sentences, {together(model_paths): seen or 0} | by_others)
-    sentences, guesses, rivals = renamed(sentences, guesses, rivals, tag_map)
-    say_unmapped(tag_map, quiet)
-    lexicon, names = model.lexicon_ if model else None, tag_names(model, tag_map)
-    judged = predictions or together(model_paths)
-    tag_sets = {judged: None if predictions else names}
-    tag_sets |= {path: tag_names(rival, tag_map) for path, rival in rival_models.items()}
-    remarks += foreign_tags(gold, sentences, {judged: guesses} | rivals, tag_sets)
-    for remark in remarks:
-        say(remark, quiet)
-    found = evaluate(sentences, guesses, lexicon, names)
-    comparisons = {path: compare(sentences, guesses, tags) for path, tags in rivals.items()}
-    told = [in_words(comparison, judged, path) for path, comparison in comparisons.items()]
+    template = load_page_template(report, "evaluation.html")
+    tag_map = load_tag_map(map_path)
+    model = load_models(model_paths) if not predictions or is_given("model_paths") else None
+    rival_models = {path: load_model(path) for path in rival_paths}
+    model_name = " and ".join(model_paths)
+    options = CorpusOptions(input_format, encoding, column or (model.column_ if model else "upos"))
+    sentences = read_tagged(gold, options)
+    judged = read_side(predictions, options, sentences, gold) if predictions else predict(model_name, model, sentences)
+    rivals = [predict(path, rival, sentences) for path, rival in rival_models.items()]
+    overlaps = training_overlaps(sentences, {model_name: model} | rival_models)
+    messages = gold_warnings(gold, sentences, overlaps)
+    if tag_map:
+        sentences = [tag_map.sentence(sentence) for sentence in sentences]
+        judged, *rivals = [side.renamed(tag_map) for side in (judged, *rivals)]
+    report_unmapped(tag_map, quiet)
+    messages += tag_set_warnings(gold, sentences, [judged, *rivals], tag_map)
+    print_message("\n".join(messages), quiet or not messages)
+    lexicon, tags = (model.lexicon_, tag_set(model, tag_map)) if model else (None, None)
+    result = evaluate(sentences, judged.guesses, lexicon, tags)
+    comparisons = {rival.name: compare(sentences, judged.guesses, rival.guesses) for rival in rivals}
+    verdicts = [in_words(comparison, judged.name, name) for name, comparison in comparisons.items()]
     if report:
-        whose = together([name_of(path) for path in ([predictions] if predictions else model_paths)])
-        title = f"{whose} judged by {name_of(gold)}"
-        guesser = None if predictions else model
-        case = EvaluationRun(title, sentences, guesses, found, guesser, lexicon, names or [], speed, remarks + told)
-        write_text(report, evaluation_page(template, case))
+        title = page_title([predictions] if predictions else model_paths, gold)
+        run = (title, sentences, judged.guesses, result, judged.model, lexicon, tags or [], judged.speed)
+        write_text(report, evaluation_page(template, EvaluationRun(*run, messages + verdicts)))
     if as_program:
-        more = {"training_overlap": seen, "tokens_per_second": speed, "compare": for_programs(comparisons)}
-        write_text(output, json.dumps(as_json(found) | more, ensure_ascii=False, indent=2) + "\n")
+        text = to_json(result, overlaps[model_name] if model else None, judged.speed, comparisons)
     else:
-        write_text(output, as_table(found, sentences, speed) + "".join(f"\n{line}\n" for line in told))
+        text = as_table(result, sentences, judged.speed) + "".join(f"\n{line}\n" for line in verdicts)
+    write_text(output, text)
 
 
-def warnings(gold: str, sentences: list[Sentence], seen: dict[str, int]) -> list[str]:
-    """One for each model that has seen so many of the answers, and one if answers are missing."""
-    counted = sum(len(sentence) >= MIN_WORDS for sentence in sentences)
-    told = f"of the {counted:,} sentences of {gold} with at least {MIN_WORDS} words were in the training corpus of"
-    found = [f"{count:,} {told} {path}" for path, count in seen.items() if count]
+def predict(name: str, model: Predictor | None, sentences: list[Sentence]) -> Side:
+    """Tag the sentences with a model, and measure its speed."""
+    assert model is not None  # only predictions from a file do without
+    begin = time.perf_counter()
+    guesses = model.predict(sentences)
+    return Side(name, guesses, model, sum(map(len, sentences)) / (time.perf_counter() - begin))
+
+
+def read_side(path: str, options: CorpusOptions, sentences: list[Sentence], gold: str) -> Side:
+    """Read predictions from a file whose words must be those of the gold corpus; its format is recognised."""
+    predicted = read_tagged(path, replace(options, input_format=None))
+    for number, (right, other) in enumerate(zip(sentences, predicted, strict=False), 1):
+        place = f"{path}: sentence {number}"
+        for i, (expected, word) in enumerate(zip(right.words, other.words, strict=False), 1):
+            if word != expected:
+                raise mismatch(f"{place}, token {i}", quote(expected), quote(word), gold)
+        if len(right) != len(other):
+            raise mismatch(place, several(len(right), "token"), f"{len(other):,}", gold)
+    if len(sentences) != len(predicted):
+        raise mismatch(f"{path}: the end", several(len(sentences), "sentence"), f"{len(predicted):,}", gold)
+    return Side(path, [list(sentence.tags or ()) for sentence in predicted])
+
+
+def mismatch(place: str, expected: str, got: str, gold: str) -> CorpusError:
+    return CorpusError(f"{place}: expected {expected} as in {gold}, got {got}")
+
+
+def training_overlaps(sentences: list[Sentence], models: dict[str, Predictor | None]) -> dict[str, int]:
+    """Count, for each model, the gold sentences that were in its training corpus."""
+    words = [sentence.words for sentence in sentences]
+    return {name: overlap(words, model.seen_, model.lexicon_.form) for name, model in models.items() if model}
+
+
+def gold_warnings(gold: str, sentences: list[Sentence], overlaps: dict[str, int]) -> list[str]:
+    """Warn of models trained on gold sentences, of missing gold tags, and of sentences that are too long."""
+    long = sum(len(sentence) >= MIN_WORDS for sentence in sentences)
+    shared = f"of the {long:,} sentences of {gold} with at least {MIN_WORDS} words were in the training corpus of"
+    warnings = [f"{count:,} {shared} {name}" for name, count in overlaps.items() if count]
     if missing := open_tokens(sentences):
-        found.append(f"the tag {ANY!r} of {several(missing, 'word')} in {gold}: no other counts as right there")
-    return [*(f"warning: {remark}" for remark in found), *length_warnings(sentences, gold)]
+        warnings.append(
+            f"the tag {ANY!r} of {several(missing, 'word')} in {gold}: no other tag counts as correct there"
+        )
+    return [*(f"warning: {warning}" for warning in warnings), *length_warnings(sentences, gold)]
 
 
-def foreign_tags(
-    gold: str, sentences: list[Sentence], guesses: dict[str, Tags], tag_sets: dict[str, Iterable[str] | None]
-) -> list[str]:
-    """A warning for each side that seems to have another tag set than the gold corpus: most tokens of one have tags
-    that the other lacks. The tag set of `--predictions` is unknown: what it never guesses proves nothing."""
-    right = Counter(chain.from_iterable(sentence.tags or () for sentence in sentences))
-    found = []
-    for name, tags in guesses.items():
-        guessed, own = Counter(chain.from_iterable(tags)), tag_sets[name]
-        faults = [] if own is None else lacking(right, gold, set(own), name)
-        faults += lacking(guessed, name, set(right), gold)
+def tag_set_warnings(gold: str, sentences: list[Sentence], sides: list[Side], tag_map: TagMap | None) -> list[str]:
+    """Warn of each side whose tag set seems to be another than that of the gold corpus.
+
+    That is so if most tokens of one have tags that the other lacks. The tag set of predictions is unknown: a tag that
+    they never have proves nothing.
+    """
+    gold_tags = Counter(chain.from_iterable(sentence.tags or () for sentence in sentences))
+    warnings = []
+    for side in {side.name: side for side in sides}.values():
+        guessed = Counter(chain.from_iterable(side.guesses))
+        faults = [] if side.model is None else lacking(gold_tags, gold, tag_set(side.model, tag_map), side.name)
+        faults += lacking(guessed, side.name, gold_tags, gold)
         if faults:
-            found.append(f"warning: the scores mean little: {' and '.join(faults)}. {OTHER_TAGS}")
-    return found
+            warnings.append(f"warning: the scores mean little: {' and '.join(faults)}. {TAG_SET_ADVICE}")
+    return warnings
 
 
-def lacking(tags: Counter[str], whose: str, others: set[str], other: str) -> list[str]:
-    """What to say if most tags of one side are none of the other's."""
-    missing = Counter({tag: count for tag, count in tags.items() if tag not in others})
+def lacking(tags: Counter[str], name: str, other_tags: Iterable[str], other_name: str) -> list[str]:
+    """Describe the tags of one side that the other lacks, if most tokens have such a tag."""
+    known = set(other_tags)
+    missing = Counter({tag: count for tag, count in tags.items() if tag not in known})
     if 2 * missing.total() <= tags.total():
         return []
-    shown = ", ".join(tag for tag, _ in missing.most_common(SHOWN))
-    return [f"{missing.total():,} of {tags.total():,} tokens have tags in {whose} that {other} lacks ({shown})"]
+    shown = ", ".join(tag for tag, _ in missing.most_common(EXAMPLE_TAGS))
+    return [f"{missing.total():,} of {tags.total():,} tokens have tags in {name} that {other_name} lacks ({shown})"]
 
 
-def for_programs(comparisons: dict[str, Comparison]) -> list[dict[str, Any]]:
-    return [{"model": path, **asdict(comparison)} for path, comparison in comparisons.items()]
-
-
-def together(names: Sequence[str]) -> str:
-    return " and ".join(names)
-
-
-def aligned(gold: list[Sentence], guessed: list[Sentence], gold_name: str, guessed_name: str) -> Tags:
-    """The tags of the predictions, if their words are those of the gold corpus."""
-    for number, (right, found) in enumerate(zip(gold, guessed, strict=False), 1):
-        for place, (a, b) in enumerate(zip(right.words, found.words, strict=False), 1):
-            if a != b:
-                raise differ(f"sentence {number}, token {place}", quote(a), quote(b), gold_name, guessed_name)
-        if len(right) != len(found):
-            raise differ(f"sentence {number}", several(len(right), "token"), f"{len(found):,}", gold_name, guessed_name)
-    if len(gold) != len(guessed):
-        raise differ("the end", several(len(gold), "sentence"), f"{len(guessed):,}", gold_name, guessed_name)
-    return [list(sentence.tags or ()) for sentence in guessed]
-
-
-def differ(place: str, a: str, b: str, gold_name: str, guessed_name: str) -> CorpusError:
-    return CorpusError(f"{guessed_name}: {place}: expected {a} as in {gold_name}, got {b}")
-
-
-def renamed(
-    sentences: list[Sentence], guesses: Tags, rivals: dict[str, Tags], tag_map: TagMap | None
-) -> tuple[list[Sentence], Tags, dict[str, Tags]]:
-    if tag_map is None:
-        return sentences, guesses, rivals
-
-    def all_tags(tags: Tags) -> Tags:
-        return [tag_map.tags(own) for own in tags]
-
-    mapped = [tag_map.sentence(sentence) for sentence in sentences]
-    return mapped, all_tags(guesses), {path: all_tags(tags) for path, tags in rivals.items()}
-
-
-def tag_names(model: Predictor | None, tag_map: TagMap | None) -> Any:
-    """What could be guessed, under the names of the map."""
-    if model is None:
-        return None
+def tag_set(model: Predictor, tag_map: TagMap | None) -> Sequence[str]:
+    """Return the tags that a model can predict, under the names of the map."""
     return tag_map.tags(model.classes_) if tag_map else model.classes_
+
+
+def page_title(paths: Sequence[str], gold: str) -> str:
+    return f"{' and '.join(map(display_name, paths))} evaluated on {display_name(gold)}"
+
+
+def to_json(result: Evaluation, overlap: int | None, speed: float | None, comparisons: dict[str, Comparison]) -> str:
+    """Format the figures for programs."""
+    rows = [{"model": name, **asdict(comparison)} for name, comparison in comparisons.items()]
+    more = {"training_overlap": overlap, "tokens_per_second": speed, "compare": rows}
+    return json.dumps(as_json(result) | more, ensure_ascii=False, indent=2) + "\n"

@@ -1,4 +1,4 @@
-"""`tagger explain`."""
+"""`tagger explain`: the terms of the score that decide for a tag."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ from dataclasses import asdict
 
 import click
 
-from tagger.cli.console import say
-from tagger.cli.hints import InputHint, untagged
-from tagger.cli.options import encoding_option, examples, input_format_option, model_option, output_option, quiet_option
+from tagger.cli.console import print_message
+from tagger.cli.hints import InputHint, tag_check
+from tagger.cli.options import (
+    encoding_option,
+    examples,
+    input_format_option,
+    model_option,
+    output_option,
+    quiet_option,
+    value_option,
+)
 from tagger.cli.paths import TEXT, FileCommand
-from tagger.corpus import format_of, read_sentences
+from tagger.corpus import format_of
 from tagger.escaping import encoded, visible
 from tagger.files.reading import Lines
 from tagger.files.writing import open_output
@@ -24,7 +32,7 @@ from tagger.reports.html import page_template
 @click.command(
     "explain",
     cls=FileCommand,
-    short_help="Say why each word gets its tag.",
+    short_help="Explain why each word gets its tag.",
     epilog=examples(
         'echo "They can fish ." | tagger explain',
         "tagger explain doubtful.txt --html > why.html",
@@ -33,9 +41,9 @@ from tagger.reports.html import page_template
 )
 @click.argument("file", type=TEXT, default="-")
 @model_option
-@click.option("--reasons", type=click.IntRange(1), default=5, show_default=True, help="How many to show for a token.")
-@click.option("--json", "as_program", is_flag=True, help="For programs: a sentence per line, all reasons.")
-@click.option("--html", "as_page", is_flag=True, help="As a page for a browser, with all reasons.")
+@value_option("--reasons", click.IntRange(1), 5, "Reasons shown per token.")
+@click.option("--json", "as_program", is_flag=True, help="Write JSON: one line per sentence, with all reasons.")
+@click.option("--html", "as_page", is_flag=True, help="Write an HTML page with all reasons.")
 @input_format_option
 @encoding_option
 @output_option
@@ -51,28 +59,27 @@ def command(
     output: str,
     quiet: bool,
 ) -> None:
-    """Say why each token of FILE (default: standard input) gets its tag.
+    """Explain why each token of FILE (default: standard input) gets its tag.
 
-    For each token: the tag and its probability, the second most probable tag, and the parts of the score that tipped
-    the balance. They add up to the score of the best path less that of the same path with this one tag replaced. Where
-    all other tags have probability 0, the one that scores highest in this path takes the second place. A neural
-    network's score has no such parts: there each word is hidden in turn, and what that changes is its part.
+    For each token: the tag and its probability, the second most probable tag, and the terms of the score that decide
+    between them. The terms add up to the score of the best path minus that of the same path with this one tag
+    replaced. Where all other tags have probability 0, the one with the highest score in this path is the second. The
+    score of a neural network has no such terms: there each word is hidden in turn, and the change is its term.
     """
     if as_program and as_page:
-        raise click.UsageError("--json and --html: choose one.")
+        raise click.UsageError("--json and --html exclude each other: choose one.")
     if len(model_paths) > 1:
-        raise click.UsageError("-m: several models have no score whose parts could be named: explain one at a time.")
+        raise click.UsageError("-m: expected one model, got several, whose mean has no terms. Explain one at a time.")
     template = page_template("explanation.html") if as_page else None
     model = load_model(*model_paths)
     if model.explanation_note:
-        say(model.explanation_note, quiet)
-    hint, format = InputHint(untagged(model.classes_), quiet=quiet), input_format or format_of(file)
-    lines = hint.opening(Lines(file, encoding), format)
-    sentences = hint.sentences(read_sentences(lines, format, tagged=False, column=model.column_))
+        print_message(model.explanation_note, quiet)
+    hint, format = InputHint(tag_check(model.classes_), quiet=quiet), input_format or format_of(file)
+    sentences = hint.read_untagged(Lines(file, encoding), format, column=model.column_)
     with open_output(output) as stream:
         if template:
-            explained = explain(model, [sentence for sentence in sentences if len(sentence)])
-            stream.write(encoded(explanation_page(template, explained)))
+            explanations = explain(model, [sentence for sentence in sentences if len(sentence)])
+            stream.write(encoded(explanation_page(template, explanations)))
             return
         for sentence in sentences:
             tokens = explain(model, [sentence])[0]
@@ -86,11 +93,11 @@ def as_line(tokens: list[Explanation]) -> str:
 
 
 def as_table(tokens: list[Explanation], count: int) -> str:
-    """A line for each token, and under it its strongest reasons."""
-    return "".join(told(token, count) for token in tokens) + "\n"
+    """Format a sentence: a line for each token, and under it its `count` strongest reasons."""
+    return "".join(token_rows(token, count) for token in tokens) + "\n"
 
 
-def told(token: Explanation, count: int) -> str:
+def token_rows(token: Explanation, count: int) -> str:
     head = f"{visible(token.word)}/{visible(token.tag)}  {token.probability:.3f}"
     if token.runner_up is None:
         return f"{head}, no other tag is possible\n"

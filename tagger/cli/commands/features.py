@@ -1,20 +1,21 @@
-"""`tagger features`."""
+"""`tagger features`: the features of each token under a template."""
 
 from __future__ import annotations
 
 import click
 
-from tagger.cli.hints import InputHint, untagged
+from tagger.cli.hints import InputHint, tag_check
 from tagger.cli.options import (
     encoding_option,
     examples,
     features_option,
+    file_option,
     input_format_option,
     output_option,
     quiet_option,
 )
 from tagger.cli.paths import INPUT, FileCommand
-from tagger.corpus import format_of, read_sentences
+from tagger.corpus import format_of
 from tagger.escaping import encoded
 from tagger.features.template import check_classes, describe, parse_templates, template_text
 from tagger.features.word_classes import WordClasses
@@ -27,45 +28,37 @@ from tagger.normalization import NFC, normalized
     "features",
     cls=FileCommand,
     epilog=examples(
-        'echo "The dog barks ." | tagger features',
-        "tagger features sentences.txt --features my-template.txt",
+        'echo "The dog barks ." | tagger features', "tagger features sentences.txt --features my-template.txt"
     ),
 )
 @click.argument("file", type=INPUT, default="-")
 @features_option
-@click.option("--classes", metavar="FILE", type=INPUT, help="Word classes, for templates that name them.")
+@file_option("--classes", INPUT, "Word classes for templates that use them, e.g. classes.npz.")
 @input_format_option
 @encoding_option
 @output_option
 @quiet_option
 def command(
-    file: str,
-    features: str,
-    classes: str | None,
-    input_format: str | None,
-    encoding: str,
-    output: str,
-    quiet: bool,
+    file: str, features: str, classes: str | None, input_format: str | None, encoding: str, output: str, quiet: bool
 ) -> None:
-    """Show what a feature template sees.
+    """Show the features of each token under a feature template.
 
-    For each token of FILE (default: standard input): the word, then its features, between tabs.
+    For each token of FILE (default: standard input) a line: the word, then its features, separated by tabs.
     """
     templates = parse_templates(template_text(features), features)
-    table = classes_of(classes) if classes else None
+    table = load_normalized_classes(classes) if classes else None
     check_classes(templates, table, features)
-    hint, format = InputHint(untagged(), quiet=quiet), input_format or format_of(file)
-    sentences = read_sentences(hint.opening(Lines(file, encoding), format), format, tagged=False)
+    hint, format = InputHint(tag_check(), quiet=quiet), input_format or format_of(file)
     with open_output(output) as stream:
-        for sentence in hint.sentences(sentences):
-            found = describe(normalized(sentence.words, NFC), templates, table)
-            rows = zip(sentence.words, found, strict=True)
-            text = "".join("\t".join([word, *own]) + "\n" for word, own in rows) + "\n"
+        for sentence in hint.read_untagged(Lines(file, encoding), format):
+            features_of_tokens = describe(normalized(sentence.words, NFC), templates, table)
+            rows = zip(sentence.words, features_of_tokens, strict=True)
+            text = "".join("\t".join([word, *names]) + "\n" for word, names in rows) + "\n"
             stream.write(encoded(text))
             stream.flush()
 
 
-def classes_of(path: str) -> WordClasses:
+def load_normalized_classes(path: str) -> WordClasses:
     from tagger.models.store import load_classes
 
     return load_classes(path).normalized(NFC)

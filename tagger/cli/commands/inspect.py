@@ -1,4 +1,4 @@
-"""`tagger inspect`."""
+"""`tagger inspect`: a summary of a model."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 
 import click
 
-from tagger.cli.console import name_of, page_for, write_text
-from tagger.cli.options import MODEL, examples, output_option, quiet_option, report_option
+from tagger.cli.console import display_name, load_page_template, write_text
+from tagger.cli.options import DEFAULT_MODEL, examples, output_option, quiet_option, report_option
 from tagger.cli.paths import INPUT, FileCommand
 from tagger.escaping import visible
 from tagger.models.store import load_model
@@ -22,30 +22,30 @@ from tagger.reports.text import padded, width
     short_help="Show what a model has learned.",
     epilog=examples("tagger inspect", "tagger inspect english.npz | less", "tagger inspect --report model.html"),
 )
-@click.argument("model", type=INPUT, metavar="[MODEL]", envvar="TAGGER_MODEL", default=MODEL)
-@click.option("--json", "as_program", is_flag=True, help="For programs: the same tables, with numbers.")
+@click.argument("model", type=INPUT, metavar="[MODEL]", envvar="TAGGER_MODEL", default=DEFAULT_MODEL)
+@click.option("--json", "as_program", is_flag=True, help="Write JSON: the same tables, with numbers.")
 @report_option
 @output_option
 @quiet_option
 def command(model: str, as_program: bool, report: str | None, output: str, quiet: bool) -> None:
-    """Show a model to a person: its settings, sizes, tags, and the strongest of what it has learned.
+    """Show what a model has learned: settings, sizes, tags, strongest features and transitions.
 
-    MODEL defaults to $TAGGER_MODEL, else model.npz. The page of --report has a heat map of the transitions, too.
+    MODEL defaults to $TAGGER_MODEL, else model.npz. The page of --report also has a heat map of the transitions.
     """
-    template = page_for(report, "model.html")
+    template = load_page_template(report, "model.html")
     loaded = load_model(model)
     if report:
-        write_text(report, model_page(template, name_of(model), loaded))
+        write_text(report, model_page(template, display_name(model), loaded))
     sections = loaded.summarize()
     if as_program:
-        told = {section.title: {"head": section.head, "rows": section.rows} for section in sections}
-        write_text(output, json.dumps(told, ensure_ascii=False, indent=2) + "\n")
+        tables = {section.title: {"head": section.head, "rows": section.rows} for section in sections}
+        write_text(output, json.dumps(tables, ensure_ascii=False, indent=2) + "\n")
     else:
-        write_text(output, "\n".join(map(shown, sections)))
+        write_text(output, "\n".join(map(section_text, sections)))
 
 
-def shown(section: Section) -> str:
-    """A section as text, in columns."""
+def section_text(section: Section) -> str:
+    """Format a section as text, in columns."""
     rows = [list(map(visible, row)) for row in [*([section.head] if section.head else []), *section.texts]]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(padded(cell, columns) for cell, columns in zip(row, widths, strict=True)) for row in rows]

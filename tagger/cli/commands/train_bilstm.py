@@ -1,4 +1,4 @@
-"""`tagger train-bilstm`."""
+"""`tagger train-bilstm`: a BiLSTM-CRF, trained with PyTorch."""
 
 from __future__ import annotations
 
@@ -7,17 +7,26 @@ from typing import Any
 
 import click
 
-from tagger.cli.console import read_tagged
-from tagger.cli.options import FREE, Count, Finite, corpus_options, examples, max_memory_option, quiet_option
+from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
+from tagger.cli.interrupt import GracefulStop
+from tagger.cli.options import (
+    FREE_MEMORY,
+    Count,
+    Finite,
+    corpus_options,
+    examples,
+    file_option,
+    max_memory_option,
+    quiet_option,
+    value_option,
+)
 from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.training import (
-    Stop,
-    check_course,
-    conclude,
-    course_options,
+    check_monitoring,
+    monitor_options,
     output_model_option,
-    read_to_learn,
-    watching,
+    progress_reporter,
+    save_and_report,
 )
 from tagger.models.checkpoint import Checkpoint
 from tagger.neural import need_torch
@@ -42,35 +51,27 @@ SIZE = click.IntRange(1, 4096)
 @click.argument("corpus", type=INPUT)
 @output_model_option
 @corpus_options
-@course_options(patience=5, every=1, unit="epoch")
-@click.option("--epochs", type=Count(1), default=20, show_default=True, help="Passes through the corpus.")
-@click.option("--batch-size", type=Count(0), default=0, help="Sentences.  [default: 32, fewer of a small corpus]")
-@click.option("--learning-rate", type=Finite(0, 1, min_open=True), default=0.002, show_default=True, help="Of Adam.")
-@click.option("--dropout", type=Finite(0, 1, max_open=True), default=0.33, show_default=True, help="Share left out.")
-@click.option("--word-size", type=SIZE, default=100, show_default=True, help="Of a word's embedding.")
-@click.option("--letter-size", type=SIZE, default=32, show_default=True, help="Of a letter's embedding.")
-@click.option("--spelling-size", type=SIZE, default=64, show_default=True, help="Of the BiLSTM over letters, each way.")
-@click.option("--hidden-size", type=SIZE, default=200, show_default=True, help="Of the BiLSTM over words, each way.")
-@click.option("--layers", type=click.IntRange(1, 8), default=1, show_default=True, help="Of the BiLSTM over words.")
+@monitor_options(patience=5, every=1, unit="epoch")
+@value_option("--epochs", Count(1), 20, "Passes through the corpus.")
 @click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Other seeds give other models."
+    "--batch-size", type=Count(0), metavar="N", default=0, help="Sentences per batch.  [default: 32, or fewer]"
 )
-@click.option("--vectors", metavar="FILE", type=INPUT, help="Word vectors as text: word2vec, GloVe, fastText.")
-@click.option(
-    "--max-vectors",
-    type=Count(0),
-    default=100000,
-    show_default=True,
-    help="Keep so many of words that are not in CORPUS.",
-)
-@max_memory_option(FREE)
+@value_option("--learning-rate", Finite(0, 1, min_open=True), 0.002, "Learning rate of Adam.")
+@value_option("--dropout", Finite(0, 1, max_open=True), 0.33, "Fraction of units dropped in training.")
+@value_option("--word-size", SIZE, 100, "Size of a word embedding.")
+@value_option("--letter-size", SIZE, 32, "Size of a character embedding.")
+@value_option("--spelling-size", SIZE, 64, "Size of the BiLSTM over characters, per direction.")
+@value_option("--hidden-size", SIZE, 200, "Size of the BiLSTM over words, per direction.")
+@value_option("--layers", click.IntRange(1, 8), 1, "Layers of the BiLSTM over words.")
+@value_option("--seed", click.IntRange(0, 2**32 - 1), 1, "Seed of initial weights, batches and dropout.")
+@file_option("--vectors", INPUT, "Word vectors as text (word2vec, GloVe, fastText), e.g. glove.6B.100d.txt.gz.")
+@value_option("--max-vectors", Count(0), 100000, "Number of vectors kept for words that are not in CORPUS.")
+@max_memory_option(FREE_MEMORY)
 @quiet_option
 def command(
     corpus: str,
     output: str,
-    input_format: str | None,
-    encoding: str,
-    column: str,
+    corpus_options: CorpusOptions,
     dev: str | None,
     log: str | None,
     checkpoint: str,
@@ -81,26 +82,26 @@ def command(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    """Learn a BiLSTM-CRF from a tagged corpus. Needs PyTorch; the model does not.
+    """Train a BiLSTM-CRF on a tagged corpus. Training needs PyTorch; tagging does not.
 
     CORPUS may be - for standard input. The same corpus, settings and seed give the same model. Ctrl-C saves the best
     model so far.
     """
     begin = time.perf_counter()
-    check_course(dev, checkpoint, quiet)
+    check_monitoring(dev, checkpoint, quiet)
     need_torch()
-    sentences = read_to_learn(corpus, input_format, encoding, column, quiet)
-    dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None
-    table = outside(vectors, sentences, max_vectors) if vectors else None
+    sentences = read_training_corpus(corpus, corpus_options, quiet)
+    dev_sentences = read_tagged(dev, corpus_options) if dev else None
+    table = load_vectors(vectors, sentences, max_vectors) if vectors else None
     model = BiLSTMTagger(**settings)
-    model.column_ = column
+    model.column_ = corpus_options.column
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
-    with Stop() as stop, watching(model.epochs, log, quiet, stop, "epoch") as watch:
+    with GracefulStop() as stop, progress_reporter(model.epochs, log, quiet, stop, "epoch") as watch:
         model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, vectors=table, pulse=watch.pulse)
-    conclude(model, output, begin, quiet, stop, saved, "epoch")
+    save_and_report(model, output, begin, quiet, stop, saved, "epoch")
 
 
-def outside(path: str, sentences: list[Sentence], others: int) -> WordVectors:
-    """The vectors of a file that can be of use: for the words of the corpus, and so many others."""
+def load_vectors(path: str, sentences: list[Sentence], max_others: int) -> WordVectors:
+    """Read the vectors of the words of the corpus, and up to `max_others` more."""
     words = set(normalized(list({word for sentence in sentences for word in sentence.words}), NFC))
-    return read_vectors(path, words | {word.lower() for word in words}, others)
+    return read_vectors(path, words | {word.lower() for word in words}, max_others)

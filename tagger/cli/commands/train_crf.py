@@ -1,4 +1,4 @@
-"""`tagger train-crf`."""
+"""`tagger train-crf`: a conditional random field."""
 
 from __future__ import annotations
 
@@ -7,28 +7,31 @@ from typing import Any
 
 import click
 
-from tagger.cli.console import read_tagged, say
+from tagger.cli.console import print_message
+from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
+from tagger.cli.interrupt import GracefulStop
 from tagger.cli.options import (
-    FREE,
-    MOST_AT_ONCE,
+    FREE_MEMORY,
+    MAX_WORKERS,
     Count,
     Finite,
     corpus_options,
     examples,
     features_option,
-    given,
+    file_option,
+    is_given,
     max_memory_option,
+    partial_option,
     quiet_option,
+    value_option,
 )
 from tagger.cli.paths import INPUT, FileCommand, InputFile
 from tagger.cli.training import (
-    Stop,
-    check_course,
-    conclude,
-    course_options,
+    check_monitoring,
+    monitor_options,
     output_model_option,
-    read_to_learn,
-    watching,
+    progress_reporter,
+    save_and_report,
 )
 from tagger.cli.tuning import Tuning
 from tagger.crf.tagger import CRFTagger
@@ -55,56 +58,32 @@ from tagger.sentence import Sentence
 @click.argument("corpus", type=INPUT)
 @output_model_option
 @corpus_options
-@course_options(patience=10, every=10, unit="iteration")
+@monitor_options(patience=10, every=10, unit="iteration")
 @click.option(
-    "--tune", is_flag=True, help="Search --l2, --l1 and --min-count: by --dev, or by cross-validation; then train."
+    "--tune", is_flag=True, help="Search --l2, --l1 and --min-count, by --dev or cross-validation, before training."
 )
 @features_option
+@file_option("--unlabeled", INPUT, "Raw text to learn word classes from, e.g. raw.txt.gz. Repeatable.", multiple=True)
+@file_option("--classes", INPUT, "Word classes: classes.npz of learn-classes, or lines path TAB word TAB count.")
+@value_option("--l2", Finite(0), 0.25, "Penalty l2·‖w‖² on the weights.")
+@value_option("--l1", Finite(0), 0.0, "Penalty l1·‖w‖₁; makes many weights zero.")
+@value_option("--min-count", Count(1), 1, "Ignore features that occur fewer than N times.")
+@value_option("--min-pair-count", Count(1), 2, "Ignore features of several words that occur fewer than N times.")
+@value_option("--max-iterations", Count(1), 200, "Stop after N iterations.")
+@value_option("--tolerance", Finite(0), 1e-3, "Stop when 10 iterations reduce the loss by less than this fraction.")
 @click.option(
-    "--unlabeled",
-    metavar="FILE",
-    type=INPUT,
-    multiple=True,
-    help="Raw text, a sentence per line: its words get classes, which become features. Repeatable.",
+    "--init", metavar="MODEL", type=InputFile(replaceable=True), help="CRF to adapt to this corpus, e.g. english.npz."
 )
+@partial_option
 @click.option(
-    "--classes", metavar="FILE", type=INPUT, help="Word classes made before, or path TAB word TAB count as text."
+    "--threads", type=Count(0, MAX_WORKERS), metavar="N", default=0, help="Threads, e.g. 4.  [default: all cores]"
 )
-@click.option("--l2", type=Finite(0), default=0.25, show_default=True, help="Penalty l2·‖w‖² on the weights.")
-@click.option("--l1", type=Finite(0), default=0.0, show_default=True, help="Penalty l1·‖w‖₁: many weights become zero.")
-@click.option("--min-count", type=Count(1), default=1, show_default=True, help="Leave out rarer features.")
-@click.option(
-    "--min-pair-count",
-    type=Count(1),
-    default=2,
-    show_default=True,
-    help="Leave out features of several words that are rarer.",
-)
-@click.option("--max-iterations", type=Count(1), default=200, show_default=True, help="Stop after so many.")
-@click.option(
-    "--tolerance",
-    type=Finite(0),
-    default=1e-3,
-    show_default=True,
-    help="Stop when the loss falls by less than this share of itself in 10 iterations.",
-)
-@click.option(
-    "--init", metavar="MODEL", type=InputFile(replaceable=True), help="Go on from a CRF: adapt it to this corpus."
-)
-@click.option(
-    "--partial",
-    is_flag=True,
-    help="word/? and words without a tag (_ in CoNLL-U) may have any tag, word/NN|VB one of two.",
-)
-@click.option("--threads", type=Count(0, MOST_AT_ONCE), default=0, help="Threads to use.  [default: all cores]")
-@max_memory_option(FREE)
+@max_memory_option(FREE_MEMORY)
 @quiet_option
 def command(
     corpus: str,
     output: str,
-    input_format: str | None,
-    encoding: str,
-    column: str,
+    corpus_options: CorpusOptions,
     dev: str | None,
     tune: bool,
     log: str | None,
@@ -117,62 +96,69 @@ def command(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    """Learn a conditional random field from a tagged corpus.
+    """Train a conditional random field on a tagged corpus.
 
     CORPUS may be - for standard input. The closing line names the model and the command to try next. Ctrl-C saves the
-    best model so far. --tune begins its search with the settings given; interrupted, it saves the best that was tried
-    on --dev, while cross-validation has no model to save and only tells the best settings.
+    best model so far. --tune starts its search from the given settings. If it is interrupted, it saves the best model
+    tried on --dev; cross-validation has no model to save and only prints the best settings.
     """
     begin = time.perf_counter()
-    check_combination(dev, tune, resume, settings["partial"])
-    check_sources(init, unlabeled, classes)
-    check_course(dev, checkpoint, quiet)
-    sentences = read_to_learn(corpus, input_format, encoding, column, quiet, settings["partial"])
-    dev_sentences = read_tagged(dev, input_format, encoding, column) if dev else None
-    old = load_initial(init, sentences, quiet) if init else None
-    table = load_classes(classes) if classes else learned(unlabeled, encoding, quiet, sentences) if unlabeled else None
+    check_options(dev, tune, resume, settings["partial"])
+    check_class_sources({"--init": init, "--unlabeled": unlabeled, "--classes": classes})
+    check_monitoring(dev, checkpoint, quiet)
+    sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
+    dev_sentences = read_tagged(dev, corpus_options) if dev else None
+    initial = load_initial(init, sentences, quiet) if init else None
+    table = load_word_classes(classes, unlabeled, corpus_options.encoding, quiet, sentences)
     model = CRFTagger(**settings)
-    model.column_ = column
+    model.column_ = corpus_options.column
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
-    with Stop() as stop:
-        tuning = Tuning(model, sentences, dev_sentences, old, table, quiet, stop) if tune else None
-        if tuning is None or tuning.finds():
-            with watching(model.max_iterations, log, quiet, stop) as watch:
-                model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=old, classes=table)
+    with GracefulStop() as stop:
+        tuning = Tuning(model, sentences, dev_sentences, initial, table, quiet, stop) if tune else None
+        if tuning is None or tuning.run():
+            with progress_reporter(model.max_iterations, log, quiet, stop) as watch:
+                model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=initial, classes=table)
         if tuning:
-            model = tuning.concluded(model)
-    conclude(model, output, begin, quiet, stop, saved, "iteration")
+            model = tuning.best_model(model)
+    save_and_report(model, output, begin, quiet, stop, saved, "iteration")
 
 
-def check_combination(dev: str | None, tune: bool, resume: bool, partial: bool) -> None:
-    """Options that make no sense together."""
+def check_options(dev: str | None, tune: bool, resume: bool, partial: bool) -> None:
+    """Refuse options that contradict each other."""
     if tune and resume:
-        raise click.UsageError("--resume goes on with one training: give the settings that --tune found, without it.")
+        raise click.UsageError("--resume continues one training: replace --tune by the settings that it found.")
     if tune and partial and not dev:
-        raise click.UsageError("--tune with --partial needs --dev: a partly tagged corpus cannot judge itself.")
+        raise click.UsageError("--tune with --partial: expected --dev; a partly tagged corpus cannot be evaluated on.")
 
 
-def check_sources(init: str | None, unlabeled: tuple[str, ...], classes: str | None) -> None:
-    """Word classes come from one place."""
-    given_by = [name for name, found in (("--init", init), ("--unlabeled", unlabeled), ("--classes", classes)) if found]
-    if len(given_by) > 1:
-        raise click.UsageError(f"{' and '.join(given_by)} each bring word classes, or none: name one of them.")
+def check_class_sources(sources: dict[str, Any]) -> None:
+    """Refuse more than one option that brings word classes."""
+    given = [name for name, value in sources.items() if value]
+    if len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} each bring word classes, or none: use one of them.")
 
 
-def learned(files: tuple[str, ...], encoding: str, quiet: bool, sentences: list[Sentence]) -> WordClasses:
-    """Word classes of raw text and the corpus."""
+def load_word_classes(
+    path: str | None, unlabeled: tuple[str, ...], encoding: str, quiet: bool, sentences: list[Sentence]
+) -> WordClasses | None:
+    """Load word classes, or learn them from raw text and the corpus; None without either option."""
+    if path:
+        return load_classes(path)
+    if not unlabeled:
+        return None
     from tagger.cli.raw_text import learn_from
 
-    return learn_from(files, encoding, quiet, [sentence.words for sentence in sentences])
+    return learn_from(unlabeled, encoding, quiet, [sentence.words for sentence in sentences])
 
 
 def load_initial(path: str, sentences: list[Sentence], quiet: bool) -> CRFTagger:
-    """The CRF to go on from, which brings its own template, and should know some tag of the corpus."""
-    if given("features"):
+    """Load the CRF to adapt, which brings its own template; warn if it shares no tag with the corpus."""
+    if is_given("features"):
         raise click.UsageError("--init brings the template of its model: leave out --features.")
     model = load_model(path)
     if not isinstance(model, CRFTagger):
-        raise TrainingError(f"cannot go on from {path}: it is a model of kind {model.kind!r}, not a CRF")
+        raise TrainingError(f"--init {path}: expected a CRF, got a model of kind {model.kind!r}")
     if not any(tag in model.classes_ for sentence in sentences for tag in sentence.tags or ()):
-        say(f"warning: the corpus and {path} have no tag in common; `tagger convert --map FILE` renames tags", quiet)
+        warning = f"warning: the corpus and {path} have no tag in common; `tagger convert --map FILE` renames tags"
+        print_message(warning, quiet)
     return model
