@@ -123,7 +123,7 @@ def test_a_warm_start_ends_where_a_cold_one_does(corpus):
 
 
 def test_every_fold_judges_its_own_sentences_once(corpus):
-    judges = SettingTrials(CRFTagger(**EXACT), corpus).judges
+    judges = SettingTrials(CRFTagger(**EXACT), corpus).test_sets
     assert sorted(id(s) for own in judges.values() for s in own) == sorted(map(id, corpus))
 
 
