@@ -10,6 +10,7 @@ import click
 from tagger.cli.options import Decorated
 from tagger.cli.paths import InputFile, check_files, declared_files
 from tagger.experiments.crossval import TaggerFactory
+from tagger.models.store import MODEL_KINDS, model_class
 
 kind_option = click.option(
     "--kind", type=click.Choice(list(MODEL_KINDS)), default="crf", show_default=True, help="Kind of model to train."
