@@ -3,11 +3,10 @@
 import gzip
 import pickle
 import random
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from program import run
 
 from tagger import CRFTagger, Sentence, load_model, save_model
 from tagger.errors import CorpusError, FileError, ModelError, TemplateError, TrainingError
@@ -280,10 +279,9 @@ def test_a_damaged_compressed_file_of_classes_is_a_file_error(tmp_path):
 
 
 def tagger(folder, *args, code=0):
-    command = [sys.executable, "-m", "tagger", *args]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
-    assert run.returncode == code, run.stderr
-    return run.stdout + run.stderr
+    result = run(folder, *args)
+    assert result.code == code, result.err
+    return result.out + result.err
 
 
 @pytest.fixture(scope="module")

@@ -4,49 +4,44 @@ import gzip
 import json
 import os
 import select
+import shutil
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
+import program
 import pytest
+from program import WAIT, run, wait_for
 
 from tagger import CRFTagger, HMMTagger, Sentence, load_model, read_corpus, save_model
 
-DATA = Path(__file__).resolve().parent.parent / "data"
 SENTENCE = "The dog barks .\n"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def models(tmp_path_factory):
+@pytest.fixture(scope="module")
+def models(tmp_path_factory, trained):
     """The folder with both models; `model.npz` is the CRF."""
     folder = tmp_path_factory.mktemp("models")
-    sentences = read_corpus(DATA / "english-train.txt")
-    save_model(CRFTagger(max_iterations=30).fit(sentences), folder / "model.npz")
-    save_model(HMMTagger().fit(sentences), folder / "hmm.npz")
+    shutil.copy(trained[0] / "crf.npz", folder / "model.npz")
+    shutil.copy(trained[0] / "hmm.npz", folder)
     return folder
 
 
-def start(folder, *options, **settings):
-    command = [sys.executable, "-m", "tagger", "tag", *map(str, options)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, cwd=folder, **(pipes | settings))
+def start(folder, *options):
+    return program.start(folder, "tag", *options)
 
 
 def tag(folder, *options, text=SENTENCE):
     """What is written on standard output and standard error; the program must succeed."""
-    process = start(folder, *options)
-    out, err = process.communicate(text.encode(), timeout=100)
-    assert process.returncode == 0, err.decode()
-    return out.decode(), err.decode()
+    code, out, err = run(folder, "tag", *options, input=text)
+    assert code == 0, err
+    return out, err
 
 
 def refused(folder, *options, text=SENTENCE):
-    process = start(folder, *options)
-    out, err = process.communicate(text.encode(), timeout=60)
-    assert process.returncode in (1, 2) and b"Traceback" not in err
-    return process.returncode, out.decode(), err.decode()
+    code, out, err = run(folder, "tag", *options, input=text)
+    assert code in (1, 2) and "Traceback" not in err
+    return code, out, err
 
 
 @pytest.mark.parametrize("model", ["model.npz", "hmm.npz"])
@@ -238,18 +233,14 @@ def test_when_a_worker_dies_or_a_signal_comes_it_is_said_and_nothing_is_left(mod
     out = tmp_path / "out.txt"
     out.write_text("old")
     process = start(models, path, "-o", out, "--jobs", 2)
-    deadline = time.monotonic() + 60
-    while len(workers_of(process)) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_for(lambda: len(workers_of(process)) == 2)
     children = workers_of(process)
-    assert len(children) == 2
     os.kill(children[1] if number == signal.SIGKILL else process.pid, number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=WAIT)
     assert process.returncode == code and err.count(b"\n") == 1, err
     assert number != signal.SIGKILL or b"a worker process died" in err
-    while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
-        time.sleep(0.01)  # a signal may find them half-born: then they end when they see that nobody is there
-    assert not any(Path(f"/proc/{child}").exists() for child in children)
+    # A signal may find workers half-born: then they end when they see that nobody is there.
+    wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
     assert out.read_text() == "old" and sorted(p.name for p in tmp_path.iterdir()) == ["large.txt", "out.txt"]
 
 

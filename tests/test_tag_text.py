@@ -3,48 +3,45 @@
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 
+import program
 import pytest
+from paths import CHINESE_TRAIN
+from program import WAIT, run, run_process
 
 from tagger import HMMTagger, read_corpus, save_model
-from tagger.cli import run
 
 pty = pytest.importorskip("pty")  # a terminal of POSIX
 
-DATA = Path(__file__).parent.parent / "data"
-WAIT = 20  # seconds, for what takes less than one
 TEXT = "The dog barks. It doesn't\nstop.\n"
 TAGGED = ["The/DT dog/NN barks/VBZ ./.", "It/PRP does/VBZ n't/RB stop/VB ./."]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, models):
     path = tmp_path_factory.mktemp("text")
-    for language in ("english", "chinese"):
-        save_model(HMMTagger().fit(read_corpus(DATA / f"{language}-train.txt")), path / f"{language}.npz")
+    shutil.copy(models / "hmm.npz", path / "english.npz")
+    save_model(HMMTagger().fit(read_corpus(CHINESE_TRAIN)), path / "chinese.npz")
     (path / "text.txt").write_text(TEXT)
     return path
 
 
 @pytest.fixture
-def tag(folder, monkeypatch, capfd):
+def tag(folder):
     """Runs `tagger tag` with a model for English."""
-    monkeypatch.chdir(folder)
 
     def call(*args, model="english"):
-        code = run(["tag", "-m", f"{model}.npz", *args])
-        return code, *capfd.readouterr()
+        return run(folder, "tag", "-m", f"{model}.npz", *args)
 
     return call
 
 
 def start(folder, *args, **options):
-    command = [sys.executable, "-m", "tagger", "tag", "-m", "english.npz", "--tokenize", *args]
-    return subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, **options)
+    return program.start(folder, "tag", "-m", "english.npz", "--tokenize", *args, **options)
 
 
 @pytest.mark.parametrize(
@@ -200,9 +197,8 @@ def test_at_a_terminal_every_line_is_answered(folder):
 def test_what_only_text_needs_is_loaded_for_text_only(folder):
     code = "import sys; from tagger.cli import run; run(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
     for options, loaded in (([], False), (["--tokenize"], True)):
-        command = [sys.executable, "-c", code, "tag", "-m", "english.npz", "text.txt", *options]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        names = set(done.stderr.split())
+        command = [sys.executable, "-c", code]
+        names = set(run_process(folder, "tag", "-m", "english.npz", "text.txt", *options, command=command).err.split())
         assert ("tagger.corpus.tokenizers.segmenter" in names, "tagger.corpus.tokenizers.english" in names) == (
             loaded,
             loaded,
