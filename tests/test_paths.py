@@ -53,8 +53,8 @@ def shell(folder, line):
 def piped(path):
     """The end of a pipe that a small file can be read from."""
     ours, theirs = os.pipe()
-    with open(ours, "rb") as stream:
-        with open(theirs, "wb") as feed:
+    with os.fdopen(ours, "rb") as stream:
+        with os.fdopen(theirs, "wb") as feed:
             os.set_blocking(theirs, False)  # a file that does not fit fails at once
             feed.write(path.read_bytes())
         yield stream
