@@ -26,7 +26,7 @@ def test_what_is_free_is_between_nothing_and_a_lot():
 @pytest.mark.parametrize("tagger", [HMMTagger(), CRFTagger(threads=1)], ids=["hmm", "crf"])
 def test_a_training_that_needs_too_much_is_refused_with_the_figures(monkeypatch, tagger):
     monkeypatch.setattr(resources, "allowed", lambda: 10**8)
-    with pytest.raises(TrainingError, match=r"2,000 tags.* needs about 0\.\d GB of memory, and there are 0\.1 GB: .*"):
+    with pytest.raises(TrainingError, match=r"2,000.* 0\.\d GB.* 0\.1 GB"):
         tagger.fit(MANY)
 
 
@@ -48,32 +48,32 @@ def tagger(folder, *arguments, text=None):
 def test_beyond_the_limit_there_is_one_line(tmp_path):
     (tmp_path / "corpus.txt").write_text("".join(f"w{i}/N " for i in range(3_000_000)) + "\n")
     done = tagger(tmp_path, "train-hmm", "corpus.txt", "--max-memory", "300M")
-    assert (done.code, done.err) == (1, "tagger: out of memory: it may have 0.3 GB\n")
+    assert done.code == 1 and "0.3 GB" in done.err and done.err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
 
 
 @pytest.mark.parametrize("size", ["0", "x", "-1G", "1e9", "G", "nan"])
 def test_a_size_that_is_none_is_wrong_usage(tmp_path, size):
     done = tagger(tmp_path, "tag", "--max-memory", size)
-    assert done.code == 2 and "expected a size such as 500M or 2.5G" in done.err
+    assert done.code == 2 and "--max-memory" in done.err
 
 
 @pytest.mark.parametrize("size, code", [("0.0000001", 2), ("10M", 2), ("999999999999999T", 0)])
 def test_a_size_may_be_large_but_not_too_small(tmp_path, size, code):
     (tmp_path / "corpus.txt").write_text("a/D dog/N barks/V\n")
     done = tagger(tmp_path, "train-hmm", "corpus.txt", "-q", "--max-memory", size)
-    assert done.code == code and ("the libraries alone need 300M" in done.err) == (code == 2)
+    assert done.code == code and ("300M" in done.err) == (code == 2)
 
 
 def test_sentences_without_end(tmp_path):
     (tmp_path / "corpus.txt").write_text("the/D dog/N barks/V ./.\n" * 5 + "a/D " * 6000 + "\n")
     done = tagger(tmp_path, "train-hmm", "corpus.txt", "-o", "m.npz")
-    assert done.code == 0 and "warning: a sentence of the corpus has 6,000 tokens" in done.err
+    assert done.code == 0 and "6,000" in done.err
     done = tagger(tmp_path, "tag", "-m", "m.npz", text="a dog\n" + "a\t" * 50_000 + " \na dog\n")
     assert done.out == "a/D dog/N\n" + "a/D " * 49_999 + "a/D\na/D dog/N\n"
     done = tagger(tmp_path, "tag", "-m", "m.npz", "--keep-tags", text="a dog\n" + "a " * (1 << 21) + "\n")
     assert (done.code, done.out) == (1, "a/D dog/N\n")
-    assert done.err == "tagger: stdin:2: expected at most 1,048,576 tokens in a sentence, got 2,097,152\n"
+    assert "stdin:2: " in done.err and "1,048,576" in done.err and "2,097,152" in done.err
 
 
 SHOW_LIMIT = """

@@ -327,7 +327,8 @@ def contents(folder):
 
 
 def refusal(folder, command):
-    return run(folder, *shlex.split(command))
+    result = run(folder, *shlex.split(command))
+    return result._replace(err=result.err.replace(f"{folder}/", ""))
 
 
 def remarks(folder, command):

@@ -153,7 +153,7 @@ def test_a_model_without_a_form_takes_words_as_they_are_written():
 def test_an_unknown_form_is_refused(tmp_path):
     save_model(HMMTagger().fit(CORPUS), tmp_path / "model.npz")
     with_meta(tmp_path / "model.npz", normalization="NFX")
-    with pytest.raises(ModelError, match="normalization 'NFX'; expected NFC or null"):
+    with pytest.raises(ModelError, match="'NFX'"):
         load_model(tmp_path / "model.npz")
 
 

@@ -9,7 +9,7 @@ from program import run
 
 from tagger import HMMTagger, Sentence, read_corpus, save_model
 from tagger.corpus import FORMATS, read_sentences, render
-from tagger.errors import CorpusError
+from tagger.errors import CorpusError, FileError
 from tagger.files.reading import Lines, Skipped
 
 GOOD = [Sentence(["the", "dog"], ["D", "N"]), Sentence(["a", "cat", "naps"], ["D", "N", "V"]), Sentence(["he"], ["P"])]
@@ -50,7 +50,7 @@ def test_only_the_first_faults_are_kept_but_all_are_counted(tmp_path):
 
 def test_a_compressed_file_that_ends_too_early_is_no_line_to_skip(tmp_path):
     (tmp_path / "corpus.gz").write_bytes(b"\x1f\x8bnonsense")
-    with pytest.raises(Exception, match="cannot read"):
+    with pytest.raises(FileError, match="corpus.gz"):
         read_corpus(tmp_path / "corpus.gz", skipped=Skipped())
 
 
@@ -68,7 +68,7 @@ def test_tag_keeps_the_places_of_lines_and_tells_even_the_quiet(home, options):
     assert done.code == 0
     lines = done.out.split("\n")
     assert [bool(line) for line in lines] == [True, False, False, True, False] and lines[0] == "the/D dog/N"
-    assert done.err.startswith("skipped 1 line:\n  stdin:2: byte 0xFF")
+    assert done.err.splitlines()[1].startswith("  stdin:2: ")
 
 
 def test_tag_stops_at_the_first_fault_unless_told_otherwise(home):
@@ -78,11 +78,11 @@ def test_tag_stops_at_the_first_fault_unless_told_otherwise(home):
 
 def test_what_cannot_be_or_be_written_is_skipped_too(home):
     done = run(home, "tag", "--keep-tags", "--on-error", "skip", input=b"the/D dog\nthe/ODD dog\n")
-    assert done.out == "the/D dog/N\n\n" and "no tag 'ODD'" in done.err
+    assert done.out == "the/D dog/N\n\n" and "'ODD'" in done.err
     text = b'{"words": ["a b"]}\n{"words": ["dog"]}\n'
     options = ["--input-format", "jsonl", "--output-format", "slash", "--on-error", "skip"]
     done = run(home, "tag", *options, input=text)
-    assert done.out.startswith("\ndog/") and "cannot be written" in done.err
+    assert done.out.startswith("\ndog/") and "'a b'" in done.err
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -91,7 +91,7 @@ def test_what_cannot_be_written_is_told_with_its_sentence(home, jobs):
     text = b'{"words": ["dog"]}\n' * 30_000 + b'{"words": ["dog"], "x": 1e999}\n'
     done = run(home, "tag", "--input-format", "jsonl", "--jobs", jobs, input=text)
     assert done.code == 1 and done.out.count("\n") == 30_000
-    assert done.err == "tagger: stdin: sentence 30,001: a number that is not finite cannot be written as JSON\n"
+    assert done.err.startswith("tagger: stdin: sentence 30,001: ") and done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", ["train-hmm", "train-crf", "eval", "check", "crossval", "split", "convert"])
@@ -102,15 +102,15 @@ def test_every_command_that_reads_a_corpus_can_skip(home, command):
     more |= {"crossval": ["--folds", "3"], "split": ["--dev", "0.3", "--test", "0"]}
     options = [*more.get(command, []), "--input-format", "slash"]
     stopped = run(home, command, "corpus.txt", *options)
-    assert stopped.code == 1 and "corpus.txt:16: expected word/TAG" in stopped.err
+    assert stopped.code == 1 and "corpus.txt:16: " in stopped.err
     done = run(home, command, "corpus.txt", *options, "--on-error", "skip")
-    assert done.code == 0 and "skipped 1 line:\n  corpus.txt:16: expected word/TAG" in done.err
+    assert done.code == 0 and " 1 line" in done.err and "corpus.txt:16: " in done.err
 
 
 def test_raw_text_is_read_twice_but_its_faults_are_counted_once(home):
     (home / "raw.txt").write_bytes(b"the dog naps\n" * 50 + b"\xff\n")
     done = run(home, "learn-classes", "raw.txt", "--size", "2", "-o", "c.npz", "--on-error", "skip")
-    assert done.code == 0 and "skipped 1 line:" in done.err
+    assert done.code == 0 and " 1 line" in done.err
 
 
 def test_a_text_full_of_faults_costs_no_memory(tmp_path):
