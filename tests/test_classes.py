@@ -132,7 +132,7 @@ def test_wrong_class_features_are_refused(line):
 def test_class_features_need_classes_of_that_size(template, classes):
     with pytest.raises(TemplateError, match=r"template\.txt: .*class:4"):
         CRFTagger(features=template).fit(FEW)
-    with pytest.raises(TemplateError, match="class:4.*class:12"):
+    with pytest.raises(TemplateError, match=r"class:4.*class:12"):
         CRFTagger(features=template).fit(FEW, classes=classes.restricted([12]))
 
 
@@ -215,13 +215,13 @@ def test_class_files_are_what_was_saved_and_nothing_else(classes, tmp_path):
     same = load_classes(tmp_path / "c.npz")
     words = [w for sentence in RAW[:20] for w in sentence]
     assert same.names(12, same.find(words)).strings() == classes.names(12, classes.find(words)).strings()
-    with pytest.raises(ModelError, match="c.npz.*'classes'"):
+    with pytest.raises(ModelError, match=r"c.npz.*'classes'"):
         load_model(tmp_path / "c.npz")
     save_model(CRFTagger(max_iterations=1).fit(FEW), tmp_path / "m.npz")
-    with pytest.raises(ModelError, match="m.npz"):
+    with pytest.raises(ModelError, match=r"m.npz"):
         load_classes(tmp_path / "m.npz")
     (tmp_path / "cut.npz").write_bytes((tmp_path / "c.npz").read_bytes()[:200])
-    with pytest.raises(ModelError, match="cut.npz"):
+    with pytest.raises(ModelError, match=r"cut.npz"):
         load_classes(tmp_path / "cut.npz")
     with pytest.raises(FileError, match=r"none\.npz"):
         load_classes(tmp_path / "none.npz")
@@ -271,7 +271,7 @@ def test_one_long_path_does_not_make_all_paths_long():
 
 def test_a_damaged_compressed_file_of_classes_is_a_file_error(tmp_path):
     (tmp_path / "c.gz").write_bytes(b"\x1f\x8b")
-    with pytest.raises(FileError, match="c.gz"):
+    with pytest.raises(FileError, match=r"c.gz"):
         load_classes(tmp_path / "c.gz")
 
 

@@ -174,9 +174,9 @@ def test_what_are_no_lists_of_tags_is_refused(y):
             HMMTagger().fit(*arguments)
     with pytest.raises(TypeError, match=r"^guesses"):
         evaluate([Sentence(["a", "b"], ["A", "B"])], y)
-    with pytest.raises(ValueError, match="1 .*0"):
+    with pytest.raises(ValueError, match=r"1 .*0"):
         evaluate([Sentence(["a"], ["A"])], [])
-    with pytest.raises(ValueError, match="1 .*2"):
+    with pytest.raises(ValueError, match=r"1 .*2"):
         evaluate([Sentence(["a"], ["A"])], [["A", "B"]])
 
 

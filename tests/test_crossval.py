@@ -27,7 +27,7 @@ def test_equal_sentences_are_in_one_fold_and_folds_are_of_like_size():
 
 
 def test_too_few_sentences_for_the_folds_are_refused():
-    with pytest.raises(TrainingError, match="3.* 1"):
+    with pytest.raises(TrainingError, match=r"3.* 1"):
         fold_numbers([Sentence(["a"], ["X"])] * 9, 3, 0)
 
 

@@ -86,7 +86,7 @@ def test_it_knows_the_words_of_all_members():
 def test_other_tags_are_refused(tmp_path):
     save_model(HMMTagger().fit(WORDS, TAGS), tmp_path / "a.npz")
     save_model(CRFTagger(max_iterations=3).fit([["a", "b"]], [["X", "N"]]), tmp_path / "b.npz")
-    with pytest.raises(TaggerError, match=". D J P V.*a.npz.*X.*b.npz"):
+    with pytest.raises(TaggerError, match=r". D J P V.*a.npz.*X.*b.npz"):
         load_models([str(tmp_path / "a.npz"), str(tmp_path / "b.npz")])
 
 

@@ -326,7 +326,7 @@ def test_a_damaged_compressed_file_is_a_file_error(file, suffix, damage):
         "not compressed at all": b"word/TAG\n",
     }[damage]
     path = file(content, "input" + suffix)
-    with pytest.raises(FileError, match="."):
+    with pytest.raises(FileError, match=r"."):
         list(Lines(path, "latin-1"))
 
 

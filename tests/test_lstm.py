@@ -216,7 +216,7 @@ def test_settings_that_no_network_has_are_refused(tmp_path, size):
     model = made_by_hand()
     model.hidden_size = size
     save_model(model, tmp_path / "m.npz")
-    with pytest.raises(ModelError, match="m.npz"):
+    with pytest.raises(ModelError, match=r"m.npz"):
         load_model(tmp_path / "m.npz")
 
 
@@ -233,5 +233,5 @@ def test_numbers_beyond_all_bounds_are_refused(tmp_path):
     model = made_by_hand()
     model.weights_["output"] = np.full((14, 3), 1e5, np.float32)
     save_model(model, tmp_path / "m.npz")
-    with pytest.raises(ModelError, match="m.npz.*65,504"):
+    with pytest.raises(ModelError, match=r"m.npz.*65,504"):
         load_model(tmp_path / "m.npz")

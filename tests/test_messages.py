@@ -39,6 +39,13 @@ ROW = "1\tdog\t_\t{}\t{}" + "\t_" * 5 + "\n"
 FILES = {  # what lies in the folder of a command
     "good.txt": "a/X b/Y\nb/Y a/X\n",
     "plain.txt": "a b\n",
+    "good.tsv.txt": "Why\tWRB\nnot\tRB\n\n",
+    "lemma.tsv": "".join(f"w{i}\tw\tN\t\n\n" for i in range(30)),
+    "lemmas.txt": "".join(f"word{i}/lemma{i % 25} ,/,\n" for i in range(25)),
+    "long.txt": ("dog/NN " * 200 + "\n") * 3,
+    "words.txt": "Yes/UH\nNo/UH\n",
+    "few.txt": "dog/NN\nbarks/VBZ\n./.\n" * 20 + "\n",
+    "partly.txt": "the/D dog/N barks/V\nthe/D cat/? barks/V\nreally/? ?/?\n",
     "bad.txt": "a/X\nb/Y c\n",
     "no-word.txt": "a/X b/Y\nb/Y /NN\n",
     "no-tag.txt": "a/X b/Y\nb/Y dog/\n",
@@ -101,6 +108,7 @@ REFUSED = {
     "check bad.tsv": "bad.tsv:2:",
     "tag bad.conllu": "bad.conllu:1:",
     "check no-tags.conllu": "no-tags.conllu:1:",
+    "train-hmm no-tags.conllu": "no-tags.conllu:1:",
     "check no-tags.conllu --column xpos --input-format slash": "no-tags.conllu:1:",
     "tag bad.jsonl": "bad.jsonl:1:",
     "check shape.jsonl": "shape.jsonl:1:",
@@ -205,6 +213,13 @@ WRONG_USAGE = [
 
 # Remarks of commands that succeed. Only lines that begin with "hint:" or "warning:", or tell of skipped lines.
 REMARKS = [
+    "tag good.tsv.txt",
+    "train-hmm lemma.tsv -o new.npz",
+    "check lemmas.txt",
+    "check long.txt",
+    "train-hmm words.txt -o new.npz",
+    "train-hmm few.txt -o new.npz",
+    "train-hmm partly.txt -o new.npz",
     "tag good.txt",
     "tag unseen.txt --keep-tags --on-error skip",
     "check columns.tsv",

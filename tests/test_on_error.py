@@ -50,7 +50,7 @@ def test_only_the_first_faults_are_kept_but_all_are_counted(tmp_path):
 
 def test_a_compressed_file_that_ends_too_early_is_no_line_to_skip(tmp_path):
     (tmp_path / "corpus.gz").write_bytes(b"\x1f\x8bnonsense")
-    with pytest.raises(FileError, match="corpus.gz"):
+    with pytest.raises(FileError, match=r"corpus.gz"):
         read_corpus(tmp_path / "corpus.gz", skipped=Skipped())
 
 

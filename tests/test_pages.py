@@ -164,9 +164,9 @@ def test_the_page_of_a_curve_comes_beside_the_usual_output(folder):
 @pytest.mark.parametrize(
     "report, code, message",
     [
-        ("none/x.html", 1, "cannot write none/x.html"),
-        ("-", 2, "expected the name of a file"),
-        ("out", 1, "an input or"),
+        ("none/x.html", 1, "none/x.html"),
+        ("-", 2, "--report"),
+        ("out", 1, "out"),
     ],
 )
 def test_a_wrong_place_is_refused_at_once(folder, command, report, code, message):

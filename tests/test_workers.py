@@ -85,7 +85,7 @@ def test_an_urgent_answer_is_out_before_more_is_read():
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_comes_after_the_answers_before_it(jobs):
     found = []
-    with pytest.raises(CorpusError, match="gold.txt:7: "):
+    with pytest.raises(CorpusError, match=r"gold.txt:7: "):
         for answer, _ in in_order(squares, calm([1, 2, 3, "fail", 5, 6]), jobs):
             found.append(answer)
     assert found == [1, 4, 9]
