@@ -5,6 +5,8 @@ import sys
 from itertools import chain
 from pathlib import Path
 
+from paths import TRAIN
+
 from tagger import CRFTagger, read_corpus
 from tagger.features.template import describe, parse_templates, template_text
 

@@ -6,7 +6,7 @@ from test_models import TAGS, WORDS
 
 from tagger import CRFTagger, HMMTagger, Sentence, evaluate, read_corpus, write_corpus
 from tagger.evaluation.metrics import accuracy, compare
-from tagger.experiments.crossval import Make, cross_validate
+from tagger.experiments.crossval import TaggerFactory, cross_validate
 from tagger.models.ensemble import Ensemble
 from tagger.models.explain import explain
 
@@ -134,8 +134,8 @@ def test_sentences_come_in_any_container(tmp_path):
         assert HMMTagger().fit(contain(gold)).predict(contain(gold)) == TAGS
         write_corpus(tmp_path / "corpus.txt", contain(gold))
         assert read_corpus(tmp_path / "corpus.txt") == gold
-        folds = list(cross_validate(Make(HMMTagger, {}), contain(gold), 3))
-        assert folds == list(cross_validate(Make(HMMTagger, {}), gold, 3))
+        folds = list(cross_validate(TaggerFactory(HMMTagger, {}), contain(gold), 3))
+        assert folds == list(cross_validate(TaggerFactory(HMMTagger, {}), gold, 3))
 
 
 STRANGE = {
