@@ -10,7 +10,7 @@ from tagger.chain.pack import Pack
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.scorer import FeatureScorer
 from tagger.errors import ModelError
-from tagger.features.functions import Words, jamo, length
+from tagger.features.functions import WordForms, jamo, length
 from tagger.features.tag_parts import TagParts, separator_of
 
 CORPUS = [
@@ -134,7 +134,7 @@ def test_pairs_seen_once_are_left_out(tmp_path):
 
 
 def test_letters_of_syllables():
-    words = Words(["간", "가n", "gan", "が"])
+    words = WordForms(["간", "가n", "gan", "が"])
     assert jamo(1, words).strings() == ["\u11ab", "n", None, None]
     assert jamo(2, words).strings()[0] == "\u1161\u11ab" and jamo(4, words).strings()[0] is None
-    assert length(Words(["abc", "a" * 30])).strings() == ["3", "10"]
+    assert length(WordForms(["abc", "a" * 30])).strings() == ["3", "10"]
