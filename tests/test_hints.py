@@ -206,7 +206,7 @@ def test_lemmas_are_no_tags(say, command):
     Path("lemmas.txt").write_text("".join(f"word{i}/lemma{i % 25} ,/,\n" for i in range(25)))
     assert "warning: the corpus has 26 tags for 50 tokens" in say(command, "lemmas.txt")[1]
     Path("more.txt").write_text(Path("lemmas.txt").read_text() * 2)
-    assert "26 tags" not in say(command, "more.txt")[1]
+    assert "warning: the corpus has 26" not in say(command, "more.txt")[1]
 
 
 @pytest.mark.parametrize("command", ["train-hmm", "check"])

@@ -305,7 +305,7 @@ def test_weights_out_of_all_bounds_are_refused(tmp_path, value):
     "changes, reason",
     [
         ({"settings": {"l2": "x"}}, "l2"), ({"settings": {"features": 3}}, "features"), ({"column": "feats"}, "column"),
-        ({"tags": ["N", "D", "V"]}, "tags"), ({"tags": ["D", "D", "V"]}, "tags"), ({"kind": "x" * 9999}, "kind"),
+        ({"tags": ["N", "D", "V"]}, ""), ({"tags": ["D", "D", "V"]}, ""), ({"kind": "x" * 9999}, "kind"),
         ({"format": True}, ""), ({"format": 0}, ""), ({"format": 1.5}, ""),
         ({"summary": {"tokens": [1]}}, "summary"), ({"template": "suffix:1-100 & suffix:1-100"}, ""),
         ({"template": "x" * 99999}, "template"), ({"padding": ["x"] * 900_000}, ""),
