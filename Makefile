@@ -23,12 +23,13 @@ demo: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" VENV="$(VENV)" bash scripts/demo.sh
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 check: test lint docs
 
@@ -37,7 +38,7 @@ docs: $(DOCS)
 	@echo "open build/docs/index.html"
 
 coverage: $(STAMP)
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term --cov-report=html:build/coverage
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term --cov-report=html:build/coverage
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

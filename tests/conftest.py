@@ -5,6 +5,8 @@ import signal
 import pytest
 from browser import chromium, installed
 from hypothesis import settings
+from paths import TEST, TRAIN
+from program import run
 
 settings.register_profile("tests", deadline=None)  # a busy machine is no failure
 settings.load_profile("tests")
@@ -22,3 +24,18 @@ def browser(tmp_path_factory):
         pytest.skip("no Chromium with its chromedriver on PATH: pages are not tried in a browser")
     with chromium(tmp_path_factory.mktemp("profile"), width=390, height=800) as browser:
         yield browser
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """A folder with hmm.npz, crf.npz and log.jsonl, and the results of the two trainings. Tests only read it."""
+    folder = tmp_path_factory.mktemp("trained")
+    hmm = run(folder, "train-hmm", TRAIN, "-o", "hmm.npz")
+    crf = run(folder, "train-crf", TRAIN, "-o", "crf.npz", "--dev", TEST, "--log", "log.jsonl", "--max-iterations", 10)
+    return folder, {"hmm": hmm, "crf": crf}
+
+
+@pytest.fixture(scope="session")
+def models(trained):
+    """The folder with hmm.npz and crf.npz, both trained on the English corpus."""
+    return trained[0]

@@ -96,23 +96,23 @@ def test_what_is_forbidden_never_comes_out():
 
 
 @pytest.mark.parametrize(
-    "spoil, message",
+    "spoil, name",
     [
-        ({"emissions": np.zeros(K)}, "emissions should have the shape"),
-        ({"emissions": np.zeros((T, K)), "lengths": T}, r"tags should have the shape \(5,\)"),
-        ({"transitions": None}, "transitions: expected scores"),
-        ({"lengths": [3, 1, 0, T + 1]}, "from 0 to 5"),
-        ({"lengths": [3, 1]}, "should be 4 whole numbers"),
-        ({"lengths": [3.0, 1.0, 0.0, 4.0]}, "whole numbers"),
-        ({"transitions": np.zeros((K, K + 1))}, "transitions should have the shape"),
-        ({"start": np.zeros(K + 1)}, "start should have the shape"),
-        ({"tags": np.zeros((4, 1), int)}, "tags should have the shape"),
-        ({"tags": np.full((4, T), K)}, "from 0 to 2"),
+        ({"emissions": np.zeros(K)}, "emissions"),
+        ({"emissions": np.zeros((T, K)), "lengths": T}, r"tags.* \(5,\)"),
+        ({"transitions": None}, "transitions"),
+        ({"lengths": [3, 1, 0, T + 1]}, "lengths.* 5"),
+        ({"lengths": [3, 1]}, "lengths.* 4 "),
+        ({"lengths": [3.0, 1.0, 0.0, 4.0]}, "lengths"),
+        ({"transitions": np.zeros((K, K + 1))}, "transitions"),
+        ({"start": np.zeros(K + 1)}, "start"),
+        ({"tags": np.zeros((4, 1), int)}, "tags"),
+        ({"tags": np.full((4, T), K)}, "tags.* 2"),
     ],
 )
-def test_what_does_not_fit_is_refused(spoil, message):
+def test_what_does_not_fit_is_refused(spoil, name):
     scores, tags = random_batch()
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=name):
         chain.log_likelihood(**(scores | {"tags": tags, "lengths": LENGTHS} | spoil))
 
 

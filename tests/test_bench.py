@@ -5,6 +5,8 @@ import sys
 from itertools import chain
 from pathlib import Path
 
+from paths import TRAIN
+
 from tagger import CRFTagger, read_corpus
 from tagger.features.template import describe, parse_templates, template_text
 
@@ -30,7 +32,7 @@ def test_the_rivals_features_are_those_of_the_comparison_template():
 
 def test_the_rivals_features_of_other_templates_are_those_that_are_learned():
     """CRFsuite has one parameter for each feature and tag seen together; so have we."""
-    train = read_corpus("data/english-train.txt")[:200]
+    train = read_corpus(TRAIN)[:200]
     rows = rival_crfsuite.described([sentence.words for sentence in train], "default")
     tags = [tag for sentence in train for tag in sentence.tags]
     pairs = {(feature, tag) for row, tag in zip(chain.from_iterable(rows), tags, strict=True) for feature in row}

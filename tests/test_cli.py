@@ -1,4 +1,4 @@
-"""The real program in subprocesses: what it prints where, how it ends, and what it leaves behind."""
+"""The command line: what it prints where, how it ends, and what it leaves behind."""
 
 import gzip
 import json
@@ -14,36 +14,23 @@ import sys
 import time
 from collections import Counter
 from contextlib import suppress
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
+from paths import CHINESE_TEST, TEST, TRAIN
+from program import PROGRAM, WAIT, environment, run, run_process, start, wait_for
+
+from tagger.cli import COMMANDS
 
 fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))  # a terminal of POSIX
 
-DATA = Path(__file__).resolve().parent.parent / "data"
-TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"
-CHINESE = DATA / "chinese-test.txt"
-PROGRAM = [sys.executable, "-m", "tagger"]
-COMMANDS = [
-    "train-hmm",
-    "train-crf",
-    "learn-classes",
-    "tag",
-    "eval",
-    "features",
-    "inspect",
-    "convert",
-    "split",
-    "completion",
-]
 FEW = ["--max-iterations", "5"]
 SLOW = ["--max-iterations", "100000", "--tolerance", "0"]
 SENTENCE, TAGGED = "The dog barks .\n", "The/DT dog/NN barks/VBZ ./.\n"
 LONG_NAME = "n" * 300
-WAIT = 20  # seconds, for what takes less than one
 
 CONLLU = """\
 # sent_id = 1
@@ -61,41 +48,6 @@ CONLLU = """\
 """
 
 
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-def environment(**changes):
-    clean = {k: v for k, v in os.environ.items() if k != "TAGGER_MODEL" and not k.startswith("PYTHON")}
-    return clean | changes
-
-
-def start(cwd, *args, **env):
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        [*PROGRAM, *map(str, args)], cwd=cwd, env=environment(**env), stdin=pipe, stdout=pipe, stderr=pipe
-    )
-
-
-def run(cwd, *args, text="", command=PROGRAM, decode="utf-8", **env):
-    given = text if isinstance(text, bytes) else text.encode()
-    done = subprocess.run(
-        [*command, *map(str, args)], cwd=cwd, env=environment(**env), input=given, capture_output=True, timeout=60
-    )
-    return Result(done.returncode, done.stdout.decode(decode), done.stderr.decode())
-
-
-@pytest.fixture(scope="session")
-def trained(tmp_path_factory):
-    """A folder with hmm.npz, crf.npz, log.jsonl, and what the two trainings said."""
-    folder = tmp_path_factory.mktemp("trained")
-    hmm = run(folder, "train-hmm", TRAIN, "-o", "hmm.npz")
-    crf = run(folder, "train-crf", TRAIN, "-o", "crf.npz", "--dev", TEST, "--log", "log.jsonl", "--max-iterations", 10)
-    return folder, {"hmm": hmm, "crf": crf}
-
-
 @pytest.fixture
 def home(tmp_path, trained):
     """A folder in which model.npz lies."""
@@ -111,13 +63,6 @@ def words_of(path):
 def pairs_of(text):
     """[sentence][token] (word, tag)"""
     return [[(t.rpartition("/")[0], t.rpartition("/")[2]) for t in line.split()] for line in text.splitlines()]
-
-
-def wait_for(condition):
-    limit = time.monotonic() + WAIT
-    while not condition():
-        assert time.monotonic() < limit, "waited in vain"
-        time.sleep(0.01)
 
 
 def names(folder):
@@ -191,7 +136,7 @@ def test_the_log_has_a_line_of_json_for_each_iteration(trained):
 
 
 def test_the_corpus_may_come_from_stdin_and_gives_the_same_model(tmp_path, trained):
-    assert run(tmp_path, "train-hmm", "-", "-q", text=TRAIN.read_bytes()) == (0, "", "")
+    assert run(tmp_path, "train-hmm", "-", "-q", input=TRAIN.read_bytes()) == (0, "", "")
     assert (tmp_path / "model.npz").read_bytes() == (trained[0] / "hmm.npz").read_bytes()
 
 
@@ -211,7 +156,7 @@ def test_the_next_command_that_training_names_works_when_pasted(tmp_path, output
     said = run(tmp_path, "train-hmm", TEST, "-o", output, **env).err
     (tmp_path / "sentences.txt").write_text(SENTENCE)
     pasted = said.strip().partition("Try: tagger ")[2]
-    result = run(tmp_path, f"{shlex.join(PROGRAM)} {pasted}", command=["sh", "-c"], **env)
+    result = run_process(tmp_path, f"{shlex.join(PROGRAM)} {pasted}", command=["sh", "-c"], **env)
     assert (result.code, result.err) == (0, "")
     assert result.out.startswith("The/")
 
@@ -228,20 +173,20 @@ def test_a_setting_that_is_no_number_is_wrong_usage(tmp_path, option):
 
 @pytest.mark.parametrize("kind", ["hmm", "crf"])
 def test_tag_writes_words_with_tags_and_nothing_else(trained, kind):
-    assert run(trained[0], "tag", "-m", f"{kind}.npz", text=SENTENCE) == (0, TAGGED, "")
+    assert run(trained[0], "tag", "-m", f"{kind}.npz", input=SENTENCE) == (0, TAGGED, "")
 
 
 def test_tag_finds_the_model_by_default_by_environment_and_by_option(home):
     (home / "x.txt").write_text("a/X\n")
     run(home, "train-hmm", "x.txt", "-q", "-o", "x.npz")
-    assert run(home, "tag", text=SENTENCE).out == TAGGED
-    assert run(home, "tag", text=SENTENCE, TAGGER_MODEL="x.npz").out == "The/X dog/X barks/X ./X\n"
-    assert run(home, "tag", "--model", "model.npz", text=SENTENCE, TAGGER_MODEL="x.npz").out == TAGGED
+    assert run(home, "tag", input=SENTENCE).out == TAGGED
+    assert run(home, "tag", input=SENTENCE, TAGGER_MODEL="x.npz").out == "The/X dog/X barks/X ./X\n"
+    assert run(home, "tag", "--model", "model.npz", input=SENTENCE, TAGGER_MODEL="x.npz").out == TAGGED
 
 
 def test_a_line_in_is_a_line_out_in_order_with_blank_lines_kept(home):
     lines = ["", "One dog .", "", "", "A much longer sentence about two dogs .", "x", "   ", "\t", "Last one"]
-    result = run(home, "tag", text="\n".join(lines) + "\n")
+    result = run(home, "tag", input="\n".join(lines) + "\n")
     found = [" ".join(word for word, _ in line) for line in pairs_of(result.out)]
     assert found == [line.strip() for line in lines]
 
@@ -250,51 +195,51 @@ def test_a_line_in_is_a_line_out_in_order_with_blank_lines_kept(home):
     "text", [SENTENCE.rstrip(), SENTENCE.replace("\n", "\r\n"), "\ufeff" + SENTENCE], ids=["no end", "CRLF", "BOM"]
 )
 def test_line_ends_and_byte_order_marks_are_no_part_of_words(home, text):
-    assert run(home, "tag", text=text) == (0, TAGGED, "")
+    assert run(home, "tag", input=text) == (0, TAGGED, "")
 
 
 def test_no_input_gives_no_output(home):
-    assert run(home, "tag", text="") == (0, "", "")
+    assert run(home, "tag", input="") == (0, "", "")
 
 
 def test_only_spaces_and_tabs_separate_tokens(home):
-    result = run(home, "tag", text="a\u00a0b  c\u3000d\te\u2028f\n")
+    result = run(home, "tag", input="a\u00a0b  c\u3000d\te\u2028f\n")
     assert [token.rpartition("/")[0] for token in result.out.split(" ")] == ["a\u00a0b", "c\u3000d", "e\u2028f"]
     assert result.out.count("\n") == 1
 
 
 @pytest.mark.parametrize("env", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "ascii"}])
 def test_output_is_utf8_whatever_the_locale(home, env):
-    text = words_of(CHINESE)
-    found = pairs_of(run(home, "tag", text=text, **env).out)
+    text = words_of(CHINESE_TEST)
+    found = pairs_of(run_process(home, "tag", input=text, **env).out)
     assert [[word for word, _ in line] for line in found] == [line.split(" ") for line in text.splitlines()]
 
 
 def test_other_encodings_are_read_and_utf8_is_written(home):
-    text = words_of(CHINESE)
-    assert run(home, "tag", "--encoding", "gbk", text=text.encode("gbk")) == run(home, "tag", text=text)
+    text = words_of(CHINESE_TEST)
+    assert run(home, "tag", "--encoding", "gbk", input=text.encode("gbk")) == run(home, "tag", input=text)
 
 
 def test_several_files_are_tagged_one_after_the_other(home):
     (home / "a.txt").write_text("a dog")
     (home / "b.txt").write_text("a cat\n\n")
-    result = run(home, "tag", "a.txt", "-", "b.txt", text="the end\n")
+    result = run(home, "tag", "a.txt", "-", "b.txt", input="the end\n")
     found = [[word for word, _ in line] for line in pairs_of(result.out)]
     assert found == [["a", "dog"], ["the", "end"], ["a", "cat"], []]
 
 
 def test_output_goes_to_a_file_with_o(home):
-    assert run(home, "tag", "-o", "out.txt", text=SENTENCE) == (0, "", "wrote out.txt: 4 tokens, as slash\n")
-    assert run(home, "tag", "-q", "-o", "out.txt", text=SENTENCE) == (0, "", "")
+    assert run(home, "tag", "-o", "out.txt", input=SENTENCE) == (0, "", "wrote out.txt: 4 tokens, as slash\n")
+    assert run(home, "tag", "-q", "-o", "out.txt", input=SENTENCE) == (0, "", "")
     assert (home / "out.txt").read_text() == TAGGED
     assert names(home) == ["model.npz", "out.txt"]
 
 
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs /dev/stdout")
 def test_output_to_dev_stdout_goes_where_stdout_goes(home):
-    assert run(home, "tag", "-o", "/dev/stdout", text=SENTENCE) == (0, TAGGED, "")
+    assert run(home, "tag", "-o", "/dev/stdout", input=SENTENCE) == (0, TAGGED, "")
     command = ["sh", "-c", '(echo first; "$@"; echo last) > all.txt', "sh", *PROGRAM]
-    run(home, "tag", "-o", "/dev/stdout", text=SENTENCE, command=command)
+    run_process(home, "tag", "-o", "/dev/stdout", input=SENTENCE, command=command)
     assert (home / "all.txt").read_text() == f"first\n{TAGGED}last\n"
 
 
@@ -303,7 +248,7 @@ def test_an_input_is_never_the_output(home, output):
     (home / "same.txt").write_text(SENTENCE)
     old = (home / output).read_bytes()
     result = run(home, "tag", "same.txt", "-o", output)
-    assert result.code == 1 and "it is an input" in result.err
+    assert result.code == 1 and output in result.err
     assert (home / output).read_bytes() == old
 
 
@@ -318,7 +263,7 @@ def test_gz_is_read_and_written_without_a_clock(home):
 def test_conllu_gets_its_column_filled_and_keeps_everything_else(home):
     (home / "in.conllu").write_text(CONLLU)
     result = run(home, "tag", "in.conllu")
-    tags = [tag for line in pairs_of(run(home, "tag", text="Do n't stop .\nStop\n").out) for _, tag in line]
+    tags = [tag for line in pairs_of(run(home, "tag", input="Do n't stop .\nStop\n").out) for _, tag in line]
     expected = []
     for line in CONLLU.splitlines():
         cells = line.split("\t")
@@ -344,7 +289,7 @@ def test_eval_compares_the_conllu_column_that_the_model_learned_from(tmp_path):
 
 def test_jsonl_comes_back_with_tags(home):
     words = ["The", "dog/s", "ba rk", "狗"]
-    result = run(home, "tag", "--input-format", "jsonl", text=json.dumps({"words": words}) + "\n")
+    result = run(home, "tag", "--input-format", "jsonl", input=json.dumps({"words": words}) + "\n")
     found = json.loads(result.out)
     assert found["words"] == words and len(found["tags"]) == 4
     assert "狗" in result.out
@@ -354,13 +299,13 @@ def test_jsonl_comes_back_with_tags(home):
 
 def test_blank_lines_of_jsonl_keep_their_place(home):
     line = '{"words": ["The", "dog"]}\n'
-    result = run(home, "tag", "--input-format", "jsonl", text=line + "\n" + line)
+    result = run(home, "tag", "--input-format", "jsonl", input=line + "\n" + line)
     assert result.out.count("\n") == 3
 
 
 @pytest.mark.parametrize("escape", [r"\ud800", r"\udc80"])
 def test_half_a_character_in_jsonl_gives_utf8_or_a_complaint(home, escape):
-    result = run(home, "tag", "--input-format", "jsonl", text=f'{{"words": ["{escape}"]}}\n')
+    result = run(home, "tag", "--input-format", "jsonl", input=f'{{"words": ["{escape}"]}}\n')
     assert result.code in (0, 1) and "Traceback" not in result.err
 
 
@@ -375,9 +320,9 @@ def test_half_a_character_in_jsonl_gives_utf8_or_a_complaint(home, escape):
     ],
 )
 def test_every_output_format_is_written_and_read_again(home, name, expected):
-    result = run(home, "tag", "--output-format", name, text="The dog\n")
+    result = run(home, "tag", "--output-format", name, input="The dog\n")
     assert result == (0, expected, "")
-    again = json.loads(run(home, "eval", "-", "--input-format", name, "--json", text=result.out).out)
+    again = json.loads(run(home, "eval", "-", "--input-format", name, "--json", input=result.out).out)
     assert (again["tokens"], again["accuracy"]) == (2, 1.0)
 
 
@@ -403,14 +348,21 @@ def test_a_closed_pipe_ends_the_program_quietly(home, command):
         assert process.wait(WAIT) == 0
 
 
+TRAINING_ONLY = ("scipy", "tqdm", "threadpoolctl", "tagger.crf.objective", "tagger.crf.lbfgs")
+
+
+@pytest.mark.parametrize("name", TRAINING_ONLY)
+def test_the_modules_that_only_training_needs_exist(name):
+    assert find_spec(name), "it was renamed: the next test would pass whatever is loaded"
+
+
 def test_tagging_loads_nothing_that_only_training_needs(trained):
     for model in ("hmm.npz", "crf.npz"):
         command = [sys.executable, "-X", "importtime", "-m", "tagger"]
-        result = run(trained[0], "tag", "-m", model, text=SENTENCE, command=command)
+        result = run_process(trained[0], "tag", "-m", model, input=SENTENCE, command=command)
         loaded = {line.rpartition("|")[2].strip() for line in result.err.splitlines()}
         assert "numpy" in loaded and result.code == 0
-        unwanted = ("scipy", "tqdm", "threadpoolctl", "tagger.crf.objective", "tagger.crf.lbfgs")
-        assert not [name for name in loaded if name.startswith(unwanted)]
+        assert not [name for name in loaded if name.startswith(TRAINING_ONLY)]
 
 
 # Judging
@@ -419,7 +371,7 @@ def test_tagging_loads_nothing_that_only_training_needs(trained):
 @pytest.mark.parametrize("kind", ["hmm", "crf"])
 def test_eval_agrees_with_a_recount_of_what_tag_writes(trained, kind):
     model = f"{kind}.npz"
-    guess = pairs_of(run(trained[0], "tag", "-m", model, text=words_of(TEST)).out)
+    guess = pairs_of(run(trained[0], "tag", "-m", model, input=words_of(TEST)).out)
     gold = pairs_of(TEST.read_text("utf-8"))
     seen = {word for line in pairs_of(TRAIN.read_text("utf-8")) for word, _ in line}
     rows = [(w, g, t) for a, b in zip(gold, guess, strict=True) for (w, g), (_, t) in zip(a, b, strict=True)]
@@ -458,7 +410,7 @@ def test_eval_prints_a_table_on_stdout_only(trained):
 
 
 def test_gold_tags_unseen_in_training_count_as_errors(home):
-    found = json.loads(run(home, "eval", "-", "--json", text="The/DT dog/NEW ./.\n").out)
+    found = json.loads(run(home, "eval", "-", "--json", input="The/DT dog/NEW ./.\n").out)
     assert found["accuracy"] == pytest.approx(2 / 3)
     assert found["tags"]["NEW"] == {"precision": None, "recall": 0.0, "f1": 0.0, "support": 1}
     assert found["confusions"] == [{"gold": "NEW", "guess": "NN", "count": 1, "example": [0, 1]}]
@@ -466,9 +418,9 @@ def test_gold_tags_unseen_in_training_count_as_errors(home):
 
 
 def test_undefined_rates_are_null_for_programs_and_a_dash_for_people(home):
-    assert json.loads(run(home, "eval", "-", "--json", text="The/DT\n").out)["unknown_accuracy"] is None
+    assert json.loads(run(home, "eval", "-", "--json", input="The/DT\n").out)["unknown_accuracy"] is None
     assert re.search(
-        r"unknown words +–   of 0\n", run(home, "eval", "-", text="The/DT\n", PYTHONIOENCODING="ascii").out
+        r"unknown words +–   of 0\n", run(home, "eval", "-", input="The/DT\n", PYTHONIOENCODING="ascii").out
     )
 
 
@@ -477,7 +429,7 @@ def test_undefined_rates_are_null_for_programs_and_a_dash_for_people(home):
 
 def test_features_shows_what_a_template_sees(tmp_path):
     (tmp_path / "my.txt").write_text("# mine\nword[0]\nsuffix:1-2[0]\nlower[-1] & lower[0]\n")
-    result = run(tmp_path, "features", "--features", "my.txt", text="The dog\n\nx\n")
+    result = run(tmp_path, "features", "--features", "my.txt", input="The dog\n\nx\n")
     rows = [line.split("\t") for line in result.out.splitlines()]
     assert (result.code, result.err) == (0, "")
     assert [row[0] for row in rows] == ["The", "dog", "", "", "x", ""]
@@ -494,54 +446,19 @@ def test_features_are_shown_promptly(tmp_path):
 
 # Errors and exit codes
 
-COMPLAINTS = {
-    "missing corpus": (["train-hmm", "none.txt"], ["cannot read none.txt: No such file or directory"]),
-    "missing input": (["tag", "none.txt"], ["cannot read none.txt: No such file or directory"]),
-    "folder as input": (["tag", "."], ["cannot read ."]),
-    "bad corpus line": (["train-hmm", "bad.txt"], ["bad.txt:2: ", "expected word/TAG", "'c'"]),
-    "bad gold line": (["eval", "bad.txt"], ["bad.txt:2: ", "expected word/TAG", "'c'"]),
-    "bad conllu line": (["tag", "bad.conllu"], ["bad.conllu:1: ", "ten columns"]),
-    "bad json line": (["tag", "bad.jsonl"], ["bad.jsonl:1: ", "JSON"]),
-    "byte of another encoding": (["tag", "latin.txt"], ["latin.txt:2: ", "0xE9", "--encoding"]),
-    "broken gz": (["tag", "broken.gz"], ["cannot read broken.gz"]),
-    "empty corpus": (["train-hmm", "empty.txt"], ["empty.txt", "no sentence"]),
-    "empty gold": (["eval", "blank.txt"], ["blank.txt", "no sentence"]),
-    "unknown encoding": (["tag", "good.txt", "--encoding", "klingon"], ["encoding 'klingon'", "utf-16", "cp1252"]),
-    "encoding of bytes": (["tag", "good.txt", "--encoding", "hex"], ["hex"]),
-    "encoding of strings": (["tag", "good.txt", "--encoding", "rot13"], ["rot13"]),
-    "encoding of nothing": (["tag", "good.txt", "--encoding", "undefined"], ["undefined"]),
-    "utf-16 without its mark": (["tag", "good.txt", "--encoding", "utf-16"], ["utf-16"]),
-    "template line": (["features", "--features", "template.txt"], ["template.txt:3: ", "unknown function 'wrod'"]),
-    "missing template": (["features", "--features", "none.txt"], ["no template 'none.txt'", "default"]),
-    "template of an endless name": (["features", "--features", LONG_NAME], [LONG_NAME]),
-    "output in a missing folder": (["tag", "good.txt", "-o", "none/out.txt"], ["cannot write none/out.txt"]),
-    "output of an endless name": (["train-hmm", "good.txt", "-o", LONG_NAME], ["cannot write"]),
-    "log in a missing folder": (["train-crf", "good.txt", "--log", "none/log"], ["cannot write none/log"]),
-    "missing model": (["tag", "-m", "none.npz"], ["none.npz", "tagger train-crf", "tagger train-hmm"]),
-    "utf-16 with its mark": (["tag", "excel.txt"], ["excel.txt: ", "--encoding utf-16"]),
-    "model as text": (["check", "model.npz"], ["model.npz: expected text, got a zip file"]),
-    "folder as output": (["tag", "good.txt", "-o", "none/"], ["cannot write none/: it names a folder"]),
-    "folder as model": (["train-hmm", "good.txt", "-o", "none/"], ["cannot write none/: it names a folder"]),
-    "folders in a missing folder": (["split", "good.txt", "--output-folder", "none/new"], ["no folder", "none"]),
-    "kept tag of another set": (["tag", "good.txt", "--keep-tags"], ["no tag 'X'", "it has CC, CD, DT", "a/X/?"]),
-}
 
-
-@pytest.mark.parametrize(("args", "parts"), COMPLAINTS.values(), ids=COMPLAINTS)
-def test_an_error_is_one_line_and_leaves_nothing_behind(home, args, parts):
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["features", "--features", LONG_NAME],
+        ["train-hmm", "good.txt", "-o", LONG_NAME],
+    ],
+    ids=["template", "output"],
+)
+def test_an_endless_name_is_one_line_of_complaint(home, args):
     (home / "good.txt").write_text("a/X b/Y\nb/Y a/X\n")
-    (home / "bad.txt").write_text("a/X\nb/Y c\n")
-    (home / "bad.conllu").write_text("1\tdog\n")
-    (home / "bad.jsonl").write_text("dog\n")
-    (home / "excel.txt").write_text("a\n", encoding="utf-16")
-    (home / "latin.txt").write_bytes(b"a\ncaf\xe9\n")
-    (home / "broken.gz").write_bytes(gzip.compress(b"a b c\n" * 100)[:-12])
-    (home / "empty.txt").write_text("")
-    (home / "blank.txt").write_text("\n \n")
-    (home / "template.txt").write_text("word[0]\n\nwrod[0]\n")
-    before = {path.name: path.read_bytes() for path in home.iterdir()}
-    assert_one_line_of_complaint(run(home, *args)._replace(out=""), *parts)
-    assert {path.name: path.read_bytes() for path in home.iterdir()} == before
+    assert_one_line_of_complaint(run(home, *args), LONG_NAME)
+    assert names(home) == ["good.txt", "model.npz"]
 
 
 def bad_model(kind, good):
@@ -567,18 +484,18 @@ def test_a_broken_model_is_one_line_of_complaint(tmp_path, trained, kind):
     good = trained[0] / "crf.npz"
     (tmp_path / "model.npz").write_bytes(bad_model(kind, good))
     assert (tmp_path / "model.npz").read_bytes() != good.read_bytes()
-    assert_one_line_of_complaint(run(tmp_path, "tag", text=SENTENCE), "model.npz")
+    assert_one_line_of_complaint(run(tmp_path, "tag", input=SENTENCE), "model.npz")
 
 
 def test_a_foreign_npz_is_one_line_of_complaint(tmp_path):
     np.savez(tmp_path / "model.npz", weights=np.arange(3.0))
-    assert_one_line_of_complaint(run(tmp_path, "tag", text=SENTENCE), "model.npz")
+    assert_one_line_of_complaint(run(tmp_path, "tag", input=SENTENCE), "model.npz")
 
 
 def test_an_array_that_is_no_archive_is_one_line_of_complaint(tmp_path):
     with (tmp_path / "model.npz").open("wb") as stream:
         np.save(stream, np.arange(3.0))
-    assert_one_line_of_complaint(run(tmp_path, "tag", text=SENTENCE), "model.npz")
+    assert_one_line_of_complaint(run(tmp_path, "tag", input=SENTENCE), "model.npz")
 
 
 def test_a_newer_model_says_so(tmp_path, trained):
@@ -587,12 +504,12 @@ def test_a_newer_model_says_so(tmp_path, trained):
     meta = json.loads(arrays["meta"].tobytes()) | {"format": 99, "program": "9.9"}
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), np.uint8)
     np.savez(tmp_path / "model.npz", **arrays)
-    assert_one_line_of_complaint(run(tmp_path, "tag", text=SENTENCE), "format 99", "9.9", "newer")
+    assert_one_line_of_complaint(run(tmp_path, "tag", input=SENTENCE), "99", "9.9")
 
 
 def test_a_missing_default_model_names_the_train_commands(tmp_path):
     parts = ["'model.npz'", "tagger train-crf", "tagger train-hmm", "-m"]
-    assert_one_line_of_complaint(run(tmp_path, "tag", text=SENTENCE), *parts)
+    assert_one_line_of_complaint(run(tmp_path, "tag", input=SENTENCE), *parts)
 
 
 def test_an_error_in_the_second_file_leaves_an_older_output_untouched(home):
@@ -611,13 +528,13 @@ def test_errors_are_told_even_when_quiet(home):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("args", [["tag", "-"], ["--version"]], ids=lambda args: args[0])
 def test_a_full_disk_behind_stdout_is_one_line_of_complaint(home, args):
-    result = run(home, *args, text=SENTENCE, command=["sh", "-c", 'exec "$@" > /dev/full', "sh", *PROGRAM])
+    result = run_process(home, *args, input=SENTENCE, command=["sh", "-c", 'exec "$@" > /dev/full', "sh", *PROGRAM])
     assert_one_line_of_complaint(result, "No space left")
 
 
 def test_a_closed_stdout_does_no_harm_when_nothing_goes_there(home):
     command = ["sh", "-c", 'exec "$@" >&-', "sh", *PROGRAM]
-    assert run(home, "tag", "-q", "-o", "out.txt", text=SENTENCE, command=command) == (0, "", "")
+    assert run_process(home, "tag", "-q", "-o", "out.txt", input=SENTENCE, command=command) == (0, "", "")
 
 
 WRONG_USAGE = [
@@ -639,23 +556,23 @@ def test_wrong_usage_ends_with_2_and_speaks_on_stderr(tmp_path, args):
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["tag", "de.npz", "text.txt"], "de.npz is a model: name it with -m de.npz"),
-        (["explain", "de.npz"], "de.npz is a model: name it with -m de.npz"),
-        (["eval", "de.npz", "gold.txt"], "de.npz is a model: name it with -m de.npz"),
-        (["eval", "gold.txt", "de.npz"], "extra argument (de.npz): a model is named with -m de.npz"),
-        (["eval", "gold.txt", "a.npz", "b.npz"], "(a.npz b.npz): a model is named with -m a.npz -m b.npz"),
-        (["train-crf", "a.txt", "b.txt"], "`cat a.txt b.txt | tagger train-crf -`, name a dev set with --dev"),
+        (["tag", "de.npz", "text.txt"], "-m de.npz"),
+        (["explain", "de.npz"], "-m de.npz"),
+        (["eval", "de.npz", "gold.txt"], "-m de.npz"),
+        (["eval", "gold.txt", "de.npz"], "-m de.npz"),
+        (["eval", "gold.txt", "a.npz", "b.npz"], "-m a.npz -m b.npz"),
+        (["train-crf", "a.txt", "b.txt"], "`cat a.txt b.txt | tagger train-crf -`"),
         (["train-hmm", "a.txt", "b.txt", "c.txt"], "`cat a.txt b.txt c.txt | tagger train-hmm -`"),
-        (["split", "a.txt", "b.txt"], "CORPUS is one file; join several with `cat a.txt b.txt | tagger split -`"),
-        (["split", "a.txt", "b c.txt"], "join several with `cat a.txt 'b c.txt' | tagger split -`"),
-        (["train-crf", "a.txt", "b.npz"], "Got unexpected extra argument (b.npz)"),
-        (["convert", "a.txt", "b.txt", "c.txt"], "Got unexpected extra argument (c.txt)"),
-        (["crossval", "a.txt", "b.txt"], "Got unexpected extra argument (b.txt)"),
+        (["split", "a.txt", "b.txt"], "`cat a.txt b.txt | tagger split -`"),
+        (["split", "a.txt", "b c.txt"], "`cat a.txt 'b c.txt' | tagger split -`"),
+        (["train-crf", "a.txt", "b.npz"], "b.npz"),
+        (["convert", "a.txt", "b.txt", "c.txt"], "c.txt"),
+        (["crossval", "a.txt", "b.txt"], "b.txt"),
     ],
 )
 def test_files_that_have_no_place_are_told_where_they_belong(tmp_path, args, told):
     result = run(tmp_path, *args)
-    assert result.code == 2 and result.out == "" and result.err.endswith(f"{told}\n")
+    assert result.code == 2 and result.out == "" and told in result.err.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -670,12 +587,12 @@ def test_files_that_have_no_place_are_told_where_they_belong(tmp_path, args, tol
 )
 def test_commands_that_come_near_are_suggested(tmp_path, name, meant):
     result = run(tmp_path, name)
-    assert result.code == 2 and result.err.endswith(f"Error: No such command '{name}'. Did you mean {meant}?\n")
+    assert result.code == 2 and f" {meant}?" in result.err.splitlines()[-1]
 
 
 @pytest.mark.parametrize("name", ["fly", ""])
 def test_nothing_is_suggested_for_a_name_unlike_all(tmp_path, name):
-    assert run(tmp_path, name).err.endswith(f"Error: No such command '{name}'.\n")
+    assert run(tmp_path, name).err.endswith(f"'{name}'.\n")
 
 
 def writing(pid, folder):
@@ -714,7 +631,7 @@ class TestSignals:
 
 def test_ctrl_c_while_the_program_is_loading_shows_no_traceback(tmp_path):
     (tmp_path / "numpy.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(1)\n")
-    result = run(tmp_path, "tag")
+    result = run_process(tmp_path, "tag")
     assert result.code in (130, -signal.SIGINT)
     assert "Traceback" not in result.err
 
@@ -740,12 +657,12 @@ def test_every_help_ends_with_examples(tmp_path, command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_is_shown_in_any_encoding(tmp_path, command):
     for encoding in ("cp1252", "cp437", "gbk"):  # with ascii click itself writes UTF-8, see below
-        result = run(tmp_path, command, "--help", PYTHONIOENCODING=encoding, PYTHONUTF8="0", decode=encoding)
+        result = run(tmp_path, command, "--help", encoding=encoding)
         assert (result.code, result.err) == (0, "") and "Examples:" in result.out
 
 
 def test_what_an_encoding_lacks_is_spelled_in_ascii(tmp_path):
-    out = run(tmp_path, "train-crf", "--help", PYTHONIOENCODING="cp1252", decode="cp1252").out
+    out = run(tmp_path, "train-crf", "--help", encoding="cp1252").out
     assert "||w||²" in out and "||w||1" in out and "?w" not in out
 
 
@@ -756,7 +673,7 @@ def test_tables_are_utf_8_in_any_encoding(home, command):
     (home / "gold.txt").write_text("The/DT “/`` ‖/SYM 中/NN\n", "utf-8")
     plain = run(home, *command, "-q")
     for settings in ({"PYTHONIOENCODING": "cp1252"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}):
-        result = run(home, *command, "-q", **settings)
+        result = run_process(home, *command, "-q", **settings)
         assert (result.code, result.err) == (0, "")
         assert without_speed(result.out) == without_speed(plain.out) != ""
 
@@ -766,6 +683,6 @@ def without_speed(table):
 
 
 def test_help_is_shown_by_h_and_on_a_terminal_that_knows_ascii_only(tmp_path):
-    result = run(tmp_path, "train-crf", "-h", PYTHONIOENCODING="ascii", LC_ALL="C")
+    result = run_process(tmp_path, "train-crf", "-h", PYTHONIOENCODING="ascii", LC_ALL="C")
     assert result == run(tmp_path, "train-crf", "--help")
     assert (result.code, result.err) == (0, "")

@@ -7,22 +7,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from program import run
 
 FOLDER = Path(sys.executable).parent
 ENVIRONMENT = os.environ | {"PATH": os.pathsep.join([str(FOLDER), os.environ["PATH"]])}
 
 
 def tagger(*args, **env):
-    command = [sys.executable, "-m", "tagger", *args]
-    run = subprocess.run(command, env=ENVIRONMENT | env, capture_output=True, text=True, timeout=60)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
+    result = run("/", *args, **env)
+    assert result.code == 0, result.err
+    return result.out
 
 
 def test_without_a_shell_the_shells_are_listed():
-    command = [sys.executable, "-m", "tagger", "completion"]
-    run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
-    assert run.returncode == 2 and run.stderr.endswith("Choose from:\n\tbash,\n\tzsh,\n\tfish\n")
+    result = run("/", "completion")
+    assert result.code == 2 and result.err.endswith("Choose from:\n\tbash,\n\tzsh,\n\tfish\n")
 
 
 def candidates(line):
@@ -49,8 +48,8 @@ def test_bash_completes_with_the_printed_script(words, expected):
         _tagger_completion tagger
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    run = subprocess.run(["bash", "-c", code], env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
-    assert (run.stdout.split(), run.stderr) == (expected, "")
+    done = subprocess.run(["bash", "-c", code], env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+    assert (done.stdout.split(), done.stderr) == (expected, "")
 
 
 def test_languages_files_and_commands_are_candidates():
@@ -62,8 +61,8 @@ def test_languages_files_and_commands_are_candidates():
 def test_names_of_commands_are_completed_without_loading_them():
     code = "import sys; from tagger.cli import run; run([]); print(*sys.modules)"
     env = ENVIRONMENT | {"COMP_WORDS": "tagger ", "COMP_CWORD": "1", "_TAGGER_COMPLETE": "bash_complete"}
-    run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert "plain,tag" in run.stdout and "numpy" not in run.stdout.split()
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert "plain,tag" in done.stdout and "numpy" not in done.stdout.split()
 
 
 @pytest.mark.parametrize("shell, sign", [("zsh", "#compdef tagger"), ("fish", "complete --no-files --command tagger")])

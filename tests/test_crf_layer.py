@@ -167,22 +167,22 @@ def test_it_learns_in_somebody_elses_network():
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    "arguments, name",
     [
-        ({"emissions": torch.zeros(4, T, K + 1)}, r"emissions should have the shape \(B, T, 3\)"),
-        ({"lengths": torch.tensor([3, 1, 0, T + 1])}, "from 0 to 5"),
-        ({"lengths": torch.tensor(LENGTHS), "mask": torch.ones(4, T)}, "give one of them"),
-        ({"mask": torch.tensor([[True, False, True, True, True]] * 4)}, "first tokens of a sentence"),
-        ({"mask": torch.ones(4, T + 1)}, "mask should have the shape"),
-        ({"tags": torch.zeros(4, T + 1)}, "tags should have the shape"),
-        ({"tags": torch.full((4, T), -1)}, "tags should be whole numbers from 0 to 2"),
-        ({"tags": torch.full((4, T), K)}, "tags should be whole numbers from 0 to 2"),
-        ({"tags": torch.zeros(4, T)}, "tags should be whole numbers from 0 to 2"),
+        ({"emissions": torch.zeros(4, T, K + 1)}, r"emissions.* \(B, T, 3\)"),
+        ({"lengths": torch.tensor([3, 1, 0, T + 1])}, "lengths.* 5"),
+        ({"lengths": torch.tensor(LENGTHS), "mask": torch.ones(4, T)}, "lengths.*mask|mask.*lengths"),
+        ({"mask": torch.tensor([[True, False, True, True, True]] * 4)}, "mask"),
+        ({"mask": torch.ones(4, T + 1)}, "mask"),
+        ({"tags": torch.zeros(4, T + 1)}, "tags"),
+        ({"tags": torch.full((4, T), -1)}, "tags.* 2"),
+        ({"tags": torch.full((4, T), K)}, "tags.* 2"),
+        ({"tags": torch.zeros(4, T)}, "tags.* 2"),
     ],
 )
-def test_what_does_not_fit_is_refused(arguments, message):
+def test_what_does_not_fit_is_refused(arguments, name):
     given = {"emissions": torch.zeros(4, T, K), "tags": torch.zeros(4, T, dtype=torch.long)} | arguments
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=name):
         CRF(K)(**given)
-    with pytest.raises(ValueError, match="at least 1 tag"):
+    with pytest.raises(ValueError):
         CRF(0)

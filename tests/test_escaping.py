@@ -1,12 +1,11 @@
 """Text made safe: what a terminal could obey is written out, and words stay as they are."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from program import run
 
 from tagger.escaping import encoded, quote, shortened, visible
 from tagger.reports.text import padded, width
@@ -71,9 +70,8 @@ def test_a_table_in_a_file_keeps_the_words(tmp_path):
     word, tag = "می\u200cروم", "فعل\u200cها"
     (tmp_path / "gold.txt").write_text(f"{word}/{tag} x/名詞\n" * 3, "utf-8")
     (tmp_path / "guess.txt").write_text(f"{word}/名詞 x/名詞\n" * 3, "utf-8")
-    command = [sys.executable, "-m", "tagger", "eval", "gold.txt", "--predictions", "guess.txt"]
-    subprocess.run([*command, "-o", "table.txt"], cwd=tmp_path, check=True)
-    subprocess.run([*command, "--json", "-o", "table.json"], cwd=tmp_path, check=True)
+    for options in (["-o", "table.txt"], ["--json", "-o", "table.json"]):
+        assert run(tmp_path, "eval", "gold.txt", "--predictions", "guess.txt", *options).code == 0
     table = (tmp_path / "table.txt").read_text("utf-8")
     assert f"[{word}] x" in table and "\ufffd" not in table
     rows = [line for line in table.splitlines() if line.startswith((tag, "名詞 ")) and line.endswith("3")]

@@ -1,21 +1,20 @@
 """Explanations: the terms add up to the difference of two paths' scores, for every model; and how they are told."""
 
 import json
-import subprocess
-import sys
+import shutil
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
+import program
 import pytest
 from browser import opened
+from paths import TEST, TRAIN
 
 from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model
 from tagger.features.template import filled
 from tagger.models.explain import explain
 from tagger.models.summary import FormattedNumber, Section
 
-DATA = Path(__file__).resolve().parent.parent / "data"
 MODELS = {
     "crf": lambda: CRFTagger(max_iterations=15),
     "hmm": lambda: HMMTagger(),
@@ -58,31 +57,30 @@ def test_the_terms_add_up_to_the_difference_of_the_scores(kind, seed):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, models):
     folder = tmp_path_factory.mktemp("explain")
-    sentences = read_corpus(DATA / "english-train.txt")
-    for kind, make in MODELS.items():
-        save_model(make().fit(sentences), folder / f"{kind}.npz")
+    for kind in ("crf", "hmm"):
+        shutil.copy(models / f"{kind}.npz", folder)
+    save_model(MODELS["hmm-1"]().fit(read_corpus(TRAIN)), folder / "hmm-1.npz")
     return folder
 
 
-def run(folder, *args, text="They can fish .\n"):
-    command = [sys.executable, "-m", "tagger", "explain", *args]
-    done = subprocess.run(command, cwd=folder, input=text, capture_output=True, text=True, timeout=60)
-    assert "Traceback" not in done.stderr
+def run(folder, *args, input="They can fish .\n"):
+    done = program.run(folder, "explain", *args, input=input)
+    assert "Traceback" not in done.err
     return done
 
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_every_model_can_say_why(folder, kind):
     done = run(folder, "-m", f"{kind}.npz", "--reasons", "2")
-    assert done.returncode == 0 and done.stdout.startswith("They/PRP  ")
-    assert "other reason" in done.stdout and "next tag" in done.stdout
+    assert done.code == 0 and done.out.startswith("They/PRP  ")
+    assert "other reason" in done.out and "next tag" in done.out
 
 
 def test_programs_get_all_of_it(folder):
-    done = run(folder, "-m", "crf.npz", "--json", text="They can fish .\n\nStop !\n")
-    first, blank, last = map(json.loads, done.stdout.splitlines())
+    done = run(folder, "-m", "crf.npz", "--json", input="They can fish .\n\nStop !\n")
+    first, blank, last = map(json.loads, done.out.splitlines())
     assert [token["word"] for token in first] == ["They", "can", "fish", "."] and blank == [] and len(last) == 2
     for token in first:
         assert sum(reason["value"] for reason in token["reasons"]) == pytest.approx(token["difference"], abs=1e-9)
@@ -91,7 +89,7 @@ def test_programs_get_all_of_it(folder):
 
 def test_words_are_never_markup_nor_commands_to_a_terminal(folder):
     text = "<script>alert(1)</script> \x1b[31mred <b>\n"
-    page = run(folder, "-m", "crf.npz", "--html", text=text).stdout
+    page = run(folder, "-m", "crf.npz", "--html", input=text).out
     seen = []
 
     class Tags(HTMLParser):
@@ -101,12 +99,12 @@ def test_words_are_never_markup_nor_commands_to_a_terminal(folder):
     Tags().feed(page)
     assert "script" not in seen and "b" not in seen and "details" in seen
     assert "http:" not in page and "https:" not in page and "\x1b" not in page
-    assert "\x1b" not in run(folder, "-m", "crf.npz", text=text).stdout
+    assert "\x1b" not in run(folder, "-m", "crf.npz", input=text).out
 
 
 def test_the_page_fits_a_telephone_and_asks_for_nothing(folder, browser):
     words = "They can fish " + "Donaudampfschifffahrtsgesellschaft" * 3 + " .\n"
-    (folder / "why.html").write_text(run(folder, "-m", "hmm.npz", "--html", text=words).stdout, "utf-8")
+    (folder / "why.html").write_text(run(folder, "-m", "hmm.npz", "--html", input=words).out, "utf-8")
     opened(browser, folder / "why.html")
     browser.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
@@ -115,7 +113,7 @@ def test_the_page_fits_a_telephone_and_asks_for_nothing(folder, browser):
 
 
 def test_two_forms_at_once_are_wrong_usage(folder):
-    assert run(folder, "-m", "crf.npz", "--html", "--json").returncode == 2
+    assert run(folder, "-m", "crf.npz", "--html", "--json").code == 2
 
 
 def test_a_single_tag_has_no_runner_up():
@@ -126,8 +124,8 @@ def test_a_single_tag_has_no_runner_up():
 
 def test_of_tags_with_probability_zero_the_one_that_scores_highest_is_the_runner_up():
     """An HMM considers frequent words with the tags they were seen with, and no others."""
-    model = HMMTagger().fit(read_corpus(DATA / "english-train.txt"))
-    sentences = [sentence.words for sentence in read_corpus(DATA / "english-test.txt")[:2]]
+    model = HMMTagger().fit(read_corpus(TRAIN))
+    sentences = [sentence.words for sentence in read_corpus(TEST)[:2]]
     found = 0
     for words, tokens in zip(sentences, explain(model, sentences), strict=True):
         path = [token.tag for token in tokens]
@@ -146,7 +144,7 @@ def test_where_every_other_tag_is_impossible_there_is_no_runner_up(tmp_path):
     token = explain(model, [["a", "blick", "c"]])[0][1]
     assert (token.tag, token.runner_up, token.difference, token.reasons) == ("Y", None, 0, [])
     save_model(model, tmp_path / "model.npz")
-    assert "blick/Y  1.000, no other tag is possible\n" in run(tmp_path, text="a blick c\n").stdout
+    assert "blick/Y  1.000, no other tag is possible\n" in run(tmp_path, input="a blick c\n").out
 
 
 def test_features_have_the_same_text_from_their_numbers_as_from_the_words():
@@ -159,11 +157,10 @@ def test_features_have_the_same_text_from_their_numbers_as_from_the_words():
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_inspect_tells_programs_what_it_tells_people(folder, kind):
-    command = [sys.executable, "-m", "tagger", "inspect", f"{kind}.npz"]
-    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
-    found = json.loads(subprocess.run([*command, "--json"], cwd=folder, capture_output=True, timeout=60).stdout)
-    assert told.returncode == 0 and {f"# {title}" for title in found} <= set(told.stdout.splitlines())
-    assert found["tags"]["rows"][0][0] in told.stdout
+    told = program.run(folder, "inspect", f"{kind}.npz")
+    found = json.loads(program.run(folder, "inspect", f"{kind}.npz", "--json").out)
+    assert told.code == 0 and {f"# {title}" for title in found} <= set(told.out.splitlines())
+    assert found["tags"]["rows"][0][0] in told.out
     parts = {row[0]: row[2] for row in found["parts of the file"]["rows"]}
     assert {"words", "lexicon"} <= parts.keys() and parts["words"] > 10
     if kind == "crf":

@@ -1,33 +1,31 @@
 """What is said, once and on standard error, about text that is not what a command wants to read."""
 
 import json
-import sys
+import shutil
 from pathlib import Path
 
 import pytest
+from paths import TEST, TRAIN
+from program import run, run_process
 
 from tagger import HMMTagger, Sentence, read_corpus, save_model
-from tagger.cli import run
 from tagger.corpus.tsv import find_header
 from tagger.sentence import open_tokens
 
-DATA = Path(__file__).resolve().parent.parent / "data"
-TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"
-TAGGED = "hint: 'Why/WRB' looks like a word with its tag"
+TAGGED = "hint: 'Why/WRB' "
 PARTLY = "the/D dog/N barks/V\nthe/D cat/? barks/V\nreally/? ?/?\n"
 
 
 @pytest.fixture
-def say(tmp_path, monkeypatch, capfd):
+def say(tmp_path, monkeypatch, models):
     """Run a command in a folder of its own, which has a model: stdout and stderr."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TAGGER_MODEL", raising=False)
-    save_model(HMMTagger(order=1).fit(read_corpus(TRAIN)), "model.npz")
+    shutil.copy(models / "hmm.npz", "model.npz")
 
     def command(*args):
-        assert run([str(arg) for arg in args]) == 0
-        sys.stdout.flush()
-        return capfd.readouterr()
+        result = (run_process if args[0] == "train-bilstm" else run)(tmp_path, *args)
+        assert result.code == 0, result.err
+        return result.out, result.err
 
     return command
 
@@ -55,11 +53,11 @@ def test_tags_that_nobody_reads_are_hinted_at(say, args):
 @pytest.mark.parametrize(
     "name, text, told",
     [
-        ("raw.tsv", "the dog barks\nthe dog sleeps\n", "'the dog barks' is read as one word"),
+        ("raw.tsv", "the dog barks\nthe dog sleeps\n", "'the dog barks' "),
         (
             "raw.txt",
             "# text = the dog\n1\tthe\n2\tdog\n",
-            "'# text = the dog' looks like conllu, and is read as words; call the file *.conllu",
+            "'# text = the dog' ",
         ),
         ("raw.tsv", "the\tD\ndog\tN\n\nthe\tD\n", None),
     ],
@@ -113,7 +111,7 @@ CONLLU_ROW = "1\tWhy\t_\tWRB" + 6 * "\t_" + "\n\n"
 def test_lines_of_a_format_that_are_read_as_plain_ones_are_hinted_at(say, command, text, name):
     Path("text.txt").write_text(text)
     out, err = say(command, "text.txt")
-    assert err.count("hint:") == 1 and f"looks like {name}" in err and f"--input-format {name}" in err
+    assert err.count("hint:") == 1 and f"--input-format {name}" in err
     assert say(command, "text.txt", "-q") == (out, "")
     assert say(command, "text.txt", "--input-format", name)[1] == ""
     Path(f"text.{name}").write_text(text)
@@ -149,7 +147,7 @@ def test_open_tags_that_are_learned_as_a_tag_are_counted(say, kind):
         pytest.importorskip("torch")
     Path("partly.txt").write_text(PARTLY)
     _, err = say(f"train-{kind}", "partly.txt", *small)
-    assert err.startswith("hint: the tag '?' of 2 words is learned") and "--partial" in err
+    assert err.startswith("hint: ") and " 2 words " in err and "--partial" in err
     if kind != "bilstm":
         assert "hint" not in say(f"train-{kind}", "partly.txt", "--partial")[1]
     assert say(f"train-{kind}", "partly.txt", "-q", *small) == ("", "")
@@ -173,7 +171,7 @@ def test_names_of_columns_are_no_word(say):
     assert "names of columns" not in say("check", TEST)[1]
 
 
-COLUMNS = "hint: the lines have 3 columns; the 1st is taken for the word, the 2nd for the tag, "
+COLUMNS = "hint: the lines have 3 columns"
 
 
 @pytest.mark.parametrize(
@@ -200,23 +198,21 @@ def test_columns_that_nobody_reads_are_hinted_at(say, args):
 @pytest.mark.parametrize("text", ["a\tD\ndog\tN\tof\n", "a\tD\t\ndog\tN\t\n", "a/D dog/N\tor/C\n"])
 def test_a_column_here_and_there_is_no_column(say, text):
     Path("corpus.tsv").write_text(text)
-    assert "columns" not in say("check", "corpus.tsv")[1]
+    assert COLUMNS[:9] not in say("check", "corpus.tsv")[1]
 
 
 @pytest.mark.parametrize("command", ["train-hmm", "check"])
 def test_lemmas_are_no_tags(say, command):
     Path("lemmas.txt").write_text("".join(f"word{i}/lemma{i % 25} ,/,\n" for i in range(25)))
-    warning = "warning: the corpus has 26 tags for 50 tokens: are they tags?"
-    assert warning in say(command, "lemmas.txt")[1]
+    assert "warning: the corpus has 26 tags for 50 tokens" in say(command, "lemmas.txt")[1]
     Path("more.txt").write_text(Path("lemmas.txt").read_text() * 2)
-    assert "are they tags" not in say(command, "more.txt")[1]
+    assert "warning: the corpus has 26" not in say(command, "more.txt")[1]
 
 
 @pytest.mark.parametrize("command", ["train-hmm", "check"])
 def test_a_corpus_without_blank_lines_is_named(say, command):
     Path("one.tsv").write_text("a\tD\ndog\tN\n")
-    expected = "expected a sentence per line, or a blank line after each"
-    assert f"warning: the corpus has one sentence only: {expected}" in say(command, "one.tsv")[1]
+    assert "warning: the corpus has one sentence" in say(command, "one.tsv")[1]
 
 
 @pytest.mark.parametrize("command", [["train-hmm"], ["eval", "-m", "model.npz"]])
@@ -224,17 +220,17 @@ def test_a_corpus_without_blank_lines_is_named(say, command):
 def test_sentences_that_are_too_long_on_average_are_named(say, command, name, text):
     Path(name).write_text(text * 3)
     tokens, who = len(text.split("dog")) - 1, "the corpus" if command == ["train-hmm"] else name
-    warning = f"warning: the sentences of {who} have {tokens} tokens on average: expected a sentence per line"
-    assert warning in say(*command, name)[1]
-    assert "on average" not in say(*command, TEST)[1]
+    said = say(*command, name)[1]
+    assert "warning: " in said and who in said and f" {tokens} tokens" in said
+    assert "warning: the sentences" not in say(*command, TEST)[1]
 
 
 def test_a_corpus_with_few_blank_lines_and_one_with_a_word_per_line_are_named(say):
     Path("few.txt").write_text("dog/NN\nbarks/VBZ\n./.\n" * 20 + "\n")
-    assert "hint: final marks far outnumber blank lines, so both end sentences" in say("train-hmm", "few.txt")[1]
+    assert "hint: final marks" in say("train-hmm", "few.txt")[1]
     Path("words.txt").write_text("Yes/UH\nNo/UH\n")
     err = say("train-hmm", "words.txt")[1]
-    assert "hint: every line has one word and is read as a sentence; --input-format lines" in err
+    assert "hint: every line" in err and "--input-format lines" in err
     assert "hint: every" not in say("train-hmm", "words.txt", "--input-format", "slash")[1]
     assert "hint" not in say("train-hmm", TEST)[1]
 

@@ -268,7 +268,7 @@ def test_a_text_whose_trigrams_are_all_open_gives_a_model_that_loads(tmp_path):
 
 def test_a_lexicon_and_a_choice_that_exclude_each_other_are_refused():
     text = [Sentence(["a", "zig", "b"], ["X", "X|Y", "Y"]), Sentence(["zag"], ["Z"])]
-    with pytest.raises(TrainingError, match=r"leaves 'zig' the choice X\|Y, the lexicon only Z"):
+    with pytest.raises(TrainingError, match=r"'zig'.*X\|Y.*Z"):
         HMMTagger(partial=True).fit(text, lexicon={"zig": ["Z"]})
     assert HMMTagger(partial=True).fit(text, lexicon={"zig": ["Z", "Y"]}).predict([["a", "zig", "b"]])[0][1] in "YZ"
 

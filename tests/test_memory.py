@@ -5,9 +5,10 @@ import sys
 import tracemalloc
 
 import pytest
+from program import run, run_process
 
 from tagger import CRFTagger, HMMTagger, Sentence, save_model
-from tagger.cli.hints import Hint
+from tagger.cli.hints import InputHint
 from tagger.cli.tag_input import PlainLines, named_blocks
 from tagger.errors import TrainingError
 from tagger.files import resources
@@ -25,7 +26,7 @@ def test_what_is_free_is_between_nothing_and_a_lot():
 @pytest.mark.parametrize("tagger", [HMMTagger(), CRFTagger(threads=1)], ids=["hmm", "crf"])
 def test_a_training_that_needs_too_much_is_refused_with_the_figures(monkeypatch, tagger):
     monkeypatch.setattr(resources, "allowed", lambda: 10**8)
-    with pytest.raises(TrainingError, match=r"2,000 tags.* needs about 0\.\d GB of memory, and there are 0\.1 GB: .*"):
+    with pytest.raises(TrainingError, match=r"2,000.* 0\.\d GB.* 0\.1 GB"):
         tagger.fit(MANY)
 
 
@@ -40,47 +41,46 @@ def test_where_nothing_is_known_of_memory_nothing_is_refused(monkeypatch):
 
 
 def tagger(folder, *arguments, text=None):
-    command = [sys.executable, "-m", "tagger", *arguments]
-    return subprocess.run(command, cwd=folder, input=text, capture_output=True, text=True, timeout=120)
+    return (run_process if "--max-memory" in arguments else run)(folder, *arguments, input=text or "")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a system that holds a process to its limit")
 def test_beyond_the_limit_there_is_one_line(tmp_path):
     (tmp_path / "corpus.txt").write_text("".join(f"w{i}/N " for i in range(3_000_000)) + "\n")
     done = tagger(tmp_path, "train-hmm", "corpus.txt", "--max-memory", "300M")
-    assert (done.returncode, done.stderr) == (1, "tagger: out of memory: it may have 0.3 GB\n")
+    assert done.code == 1 and "0.3 GB" in done.err and done.err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
 
 
 @pytest.mark.parametrize("size", ["0", "x", "-1G", "1e9", "G", "nan"])
 def test_a_size_that_is_none_is_wrong_usage(tmp_path, size):
     done = tagger(tmp_path, "tag", "--max-memory", size)
-    assert done.returncode == 2 and "expected a size such as 500M or 2.5G" in done.stderr
+    assert done.code == 2 and "--max-memory" in done.err
 
 
 @pytest.mark.parametrize("size, code", [("0.0000001", 2), ("10M", 2), ("999999999999999T", 0)])
 def test_a_size_may_be_large_but_not_too_small(tmp_path, size, code):
     (tmp_path / "corpus.txt").write_text("a/D dog/N barks/V\n")
     done = tagger(tmp_path, "train-hmm", "corpus.txt", "-q", "--max-memory", size)
-    assert done.returncode == code and ("the libraries alone need 300M" in done.stderr) == (code == 2)
+    assert done.code == code and ("300M" in done.err) == (code == 2)
 
 
 def test_sentences_without_end(tmp_path):
     (tmp_path / "corpus.txt").write_text("the/D dog/N barks/V ./.\n" * 5 + "a/D " * 6000 + "\n")
     done = tagger(tmp_path, "train-hmm", "corpus.txt", "-o", "m.npz")
-    assert done.returncode == 0 and "warning: a sentence of the corpus has 6,000 tokens" in done.stderr
+    assert done.code == 0 and "6,000" in done.err
     done = tagger(tmp_path, "tag", "-m", "m.npz", text="a dog\n" + "a\t" * 50_000 + " \na dog\n")
-    assert done.stdout == "a/D dog/N\n" + "a/D " * 49_999 + "a/D\na/D dog/N\n"
+    assert done.out == "a/D dog/N\n" + "a/D " * 49_999 + "a/D\na/D dog/N\n"
     done = tagger(tmp_path, "tag", "-m", "m.npz", "--keep-tags", text="a dog\n" + "a " * (1 << 21) + "\n")
-    assert (done.returncode, done.stdout) == (1, "a/D dog/N\n")
-    assert done.stderr == "tagger: stdin:2: expected at most 1,048,576 tokens in a sentence, got 2,097,152\n"
+    assert (done.code, done.out) == (1, "a/D dog/N\n")
+    assert "stdin:2: " in done.err and "1,048,576" in done.err and "2,097,152" in done.err
 
 
 SHOW_LIMIT = """
 import resource, sys
-from tagger import memory
+from tagger.files import resources
 before = resource.getrlimit(resource.RLIMIT_DATA)[0]
-memory.limit(*map(int, sys.argv[1:]))
+resources.limit(*map(int, sys.argv[1:]))
 print(before, resource.getrlimit(resource.RLIMIT_DATA)[0])
 """
 
@@ -95,7 +95,7 @@ def test_a_limit_of_the_user_is_never_raised(wanted):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a system that holds a process to its limit")
 def test_a_limit_of_ours_may_be_replaced_by_a_higher_one():
-    code = SHOW_LIMIT.replace("memory.limit(", "memory.limit(600_000_000); memory.limit(")
+    code = SHOW_LIMIT.replace("resources.limit(", "resources.limit(600_000_000); resources.limit(")
     done = subprocess.run([sys.executable, "-c", code, "900000000"], capture_output=True, text=True, timeout=60)
     assert done.stdout.split()[1] == "900000000", done.stderr
 
@@ -123,9 +123,9 @@ def test_only_a_training_or_the_option_sets_a_limit(tmp_path, arguments, limited
         "atexit.register(lambda: print(resource.getrlimit(resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY)); "
         "main(sys.argv[1:])"
     )
-    done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split()[-1] == str(limited)
+    done = run_process(tmp_path, *arguments, command=[sys.executable, "-c", code])
+    assert done.code == 0, done.err
+    assert done.out.split()[-1] == str(limited)
 
 
 def peak_of_tagging(folder, model, text):
@@ -133,7 +133,7 @@ def peak_of_tagging(folder, model, text):
     (folder / "text.txt").write_text(text)
     work = LineRenderer(Annotator(model), skip=False)()
     tracemalloc.start()
-    tokens = sum(work(named)[1] for named, _ in named_blocks(Lines(folder / "text.txt"), PlainLines(), Hint()))
+    tokens = sum(work(named)[1] for named, _ in named_blocks(Lines(folder / "text.txt"), PlainLines(), InputHint()))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return tokens, peak

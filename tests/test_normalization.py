@@ -1,12 +1,11 @@
 """Words are the same word in every Unicode normalisation form, and text is written back in the form it came in."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from unicodedata import is_normalized, normalize
 
 import numpy as np
+import program
 import pytest
 from test_models import MODELS
 from test_store import meta_of, with_meta
@@ -127,11 +126,9 @@ def test_vectors_are_those_of_the_normalised_word(tmp_path):
 
 def run(*args, text=""):
     """What the command writes on standard output."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tagger", *args], input=text.encode(), capture_output=True, timeout=100
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode()
+    done = program.run("/", *args, input=text)
+    assert done.code == 0, done.err
+    return done.out
 
 
 def test_what_is_normalised_is_passed_on_as_it_is():
@@ -156,7 +153,7 @@ def test_a_model_without_a_form_takes_words_as_they_are_written():
 def test_an_unknown_form_is_refused(tmp_path):
     save_model(HMMTagger().fit(CORPUS), tmp_path / "model.npz")
     with_meta(tmp_path / "model.npz", normalization="NFX")
-    with pytest.raises(ModelError, match="normalization 'NFX'; expected NFC or null"):
+    with pytest.raises(ModelError, match="'NFX'"):
         load_model(tmp_path / "model.npz")
 
 

@@ -2,16 +2,18 @@
 
 import json
 import re
-import subprocess
+import shutil
 import sys
+from functools import partial
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
+import program
 import pytest
 from browser import luminance, opened
+from paths import TEST, TRAIN
 
-from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model
+from tagger import CRFTagger, HMMTagger, Sentence, read_corpus
 from tagger.experiments.crossval import CurvePoint
 from tagger.models.base import TransitionTable
 from tagger.reports.curve import curve_page, last_gain, learning_curve
@@ -19,8 +21,6 @@ from tagger.reports.html import page_template
 from tagger.reports.model import TAGS_SHOWN, cells, heat_map, model_page
 from tagger.reports.svg import BOTTOM, LEFT, RIGHT, TOP, WHOLE, Scale
 
-DATA = Path(__file__).resolve().parent.parent / "data"
-TRAIN, TEST = DATA / "english-train.txt", DATA / "english-test.txt"
 POINTS = [CurvePoint(1000, 0.81, (0.79, 0.83)), CurvePoint(2000, 0.86, (0.84, 0.88)), CurvePoint(4000, 0.90, None)]
 EVIL = "</td><script>alert(1)</script>\u202e"
 
@@ -133,17 +133,16 @@ def test_words_and_tags_of_a_model_are_never_markup():
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, models):
     folder = tmp_path_factory.mktemp("pages")
-    save_model(CRFTagger(max_iterations=8).fit(read_corpus(TRAIN)), folder / "model.npz")
-    assert run(folder, "inspect", "--report", "model.html").returncode == 0
+    shutil.copy(models / "crf.npz", folder / "model.npz")
+    assert run(folder, "inspect", "--report", "model.html").code == 0
     return folder
 
 
-def run(folder, *args, start=("-m", "tagger")):
-    command = [sys.executable, *start, *map(str, args)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100)
-    assert "Traceback" not in done.stderr
+def run(folder, *args, run=program.run):
+    done = run(folder, *args)
+    assert "Traceback" not in done.err
     return done
 
 
@@ -152,9 +151,9 @@ CURVE = ["learning-curve", TEST, "--dev", TRAIN, "--kind", "hmm", "--points", "3
 
 def test_the_page_of_a_curve_comes_beside_the_usual_output(folder):
     plain, drawn = run(folder, *CURVE, "--json"), run(folder, *CURVE, "--json", "--report", "curve.html")
-    assert drawn.returncode == 0 and drawn.stdout == plain.stdout and drawn.stderr == ""
+    assert drawn.code == 0 and drawn.out == plain.out and drawn.err == ""
     page = (folder / "curve.html").read_text("utf-8")
-    rows = json.loads(plain.stdout)
+    rows = json.loads(plain.out)
     assert list(rows[0]) == ["tokens", "accuracy", "interval"]
     for row in rows:
         assert f"<td>{row['tokens']:,}</td><td>{100 * row['accuracy']:.2f} %</td>" in page
@@ -165,21 +164,22 @@ def test_the_page_of_a_curve_comes_beside_the_usual_output(folder):
 @pytest.mark.parametrize(
     "report, code, message",
     [
-        ("none/x.html", 1, "cannot write none/x.html"),
-        ("-", 2, "expected the name of a file"),
-        ("out", 1, "an input or"),
+        ("none/x.html", 1, "none/x.html"),
+        ("-", 2, "--report"),
+        ("out", 1, "out"),
     ],
 )
 def test_a_wrong_place_is_refused_at_once(folder, command, report, code, message):
     done = run(folder, *command, "--report", report, "-o", "out")
-    assert done.returncode == code and message in done.stderr and not (folder / "out").exists()
+    assert done.code == code and message in done.err and not (folder / "out").exists()
 
 
 @pytest.mark.parametrize("command", [["inspect"], CURVE])
 def test_without_jinja_there_is_a_hint(folder, command):
-    start = ["-c", "import sys; sys.modules['jinja2'] = None; from tagger.cli import main; main()"]
-    done = run(folder, *command, "--report", "never.html", start=start)
-    assert done.returncode == 1 and done.stdout == "" and "pip install 'hmm-crf-tagger[report]'" in done.stderr
+    code = "import sys; sys.modules['jinja2'] = None; from tagger.cli import main; main()"
+    without = partial(program.run_process, command=[sys.executable, "-c", code])
+    done = run(folder, *command, "--report", "never.html", run=without)
+    assert done.code == 1 and done.out == "" and "pip install 'hmm-crf-tagger[report]'" in done.err
 
 
 # In a browser

@@ -119,7 +119,7 @@ def test_an_unknown_separator_is_refused(tmp_path):
     for wrong in ("a", 7, ["+"], None):
         changed = json.dumps(meta | {"separator": wrong}).encode()
         np.savez(tmp_path / "x.npz", **arrays | {"meta": np.frombuffer(changed, np.uint8)})
-        with pytest.raises(ModelError, match=r"joined in an unknown way|do not fit"):
+        with pytest.raises(ModelError, match="npz"):
             load_model(tmp_path / "x.npz")
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paths import TEST, TRAIN
 
 from tagger import CRFTagger, HMMTagger, read_corpus
 from tagger.chain import pruning
@@ -53,8 +54,8 @@ def test_every_score_equals_that_of_the_plain_recursion(kind, large, seed, K, dt
 
 @pytest.mark.parametrize("model", [CRFTagger(max_iterations=20), HMMTagger(order=1)], ids=lambda model: model.kind)
 def test_on_text_it_finds_the_same_and_looks_at_few_tags(model):
-    model.fit(read_corpus("data/english-train.txt"))
-    (_, lattice), *_ = model.lattices(read_corpus("data/english-test.txt"))
+    model.fit(read_corpus(TRAIN))
+    (_, lattice), *_ = model.lattices(read_corpus(TEST))
     chain, K = lattice.chain, len(model.classes_)
     plain = forward(DenseMax(chain))
     np.testing.assert_array_equal(forward(DenseMax(chain, lattice.step)), plain)
