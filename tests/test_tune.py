@@ -224,7 +224,7 @@ def test_an_interrupted_cross_validation_tells_the_best_settings(tmp_path):
 
 HOOKED = """
 import os, signal, sys
-from tagger.crf import CRFTagger
+from tagger import CRFTagger
 from tagger.cli import main
 fit = CRFTagger.fit
 def hooked(self, *args, watch, **more):
