@@ -154,7 +154,7 @@ def test_conllu_without_a_text_is_refused_or_skipped(tag, folder):
 
 
 @pytest.mark.parametrize(
-    "begin, kind", [(b"PAR1\x15\x04", "Parquet"), (b"SQLite format 3\x00", "SQLite"), (b"\x89PNG\r\n", "picture")]
+    "begin, kind", [(b"PAR1\x15\x04", "Parquet"), (b"SQLite format 3\x00", "SQLite"), (b"\x89PNG\r\n\x1a\n", "picture")]
 )
 @pytest.mark.parametrize("options", [[], ["--tokenize"]])
 def test_a_file_that_is_no_text_is_refused_before_anything_is_written(tag, folder, begin, kind, options):
