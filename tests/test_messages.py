@@ -25,7 +25,7 @@ from paths import TESTS
 from program import run
 
 from tagger import CRFTagger, HMMTagger, Sentence, chain, evaluate, load_model, read_corpus, save_model, write_corpus
-from tagger.corpus.tag_map import read_map
+from tagger.corpus.tag_map import read_tag_map
 from tagger.errors import CorpusError, FileError, ModelError, TaggerError, TemplateError, TrainingError
 from tagger.experiments.crossval import fold_numbers
 from tagger.features.template import parse_templates, template_text
@@ -299,8 +299,8 @@ CALLS = {
     "template: nothing": (TemplateError, lambda: parse_templates("# only a comment")),
     "template: classes of a range": (TemplateError, lambda: parse_templates("class:32-128[0]")),
     "template: no such name": (TemplateError, lambda: template_text("no-such-template")),
-    "map: spaces": (TaggerError, lambda: written(read_map, "NN NOUN\n")),
-    "map: nothing": (TaggerError, lambda: written(read_map, "")),
+    "map: spaces": (TaggerError, lambda: written(read_tag_map, "NN NOUN\n")),
+    "map: nothing": (TaggerError, lambda: written(read_tag_map, "")),
     "vectors: too large": (TaggerError, lambda: written(lambda p: read_vectors(p, {"dog"}, 0), "dog 1e9 2\n")),
     "vectors: none": (TaggerError, lambda: written(lambda p: read_vectors(p, {"dog"}, 0), "")),
     "clusters: no path": (CorpusError, lambda: written(load_classes, "\ta\t1\n")),
