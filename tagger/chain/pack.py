@@ -1,4 +1,4 @@
-"""Sentences sorted by length, laid out step by step, so that every recursion runs on whole slices.
+"""`Pack`: sentences sorted by length and laid out step by step, so that every recursion runs on whole slices.
 
 All first tokens come first, then all second tokens, and so on; within a step the longest sentence comes first. So at
 step t the sentences still alive are a prefix of those alive at t-1, and one step of a recursion is one operation on
@@ -25,7 +25,7 @@ PACK_TOKENS = 16384  # keeps both BLAS and the cache busy; 4,000 was slower
 
 @dataclass(frozen=True)
 class Pack:
-    """The layout of B sentences with N tokens in all. `rank` r is a sentence's place by falling length."""
+    """The layout of B sentences with N tokens in all. The rank of a sentence is its place by falling length."""
 
     order: np.ndarray  # (B,) the sentence at each rank, as an index into the lengths given
     lengths: np.ndarray  # (B,) by rank, falling
@@ -38,6 +38,7 @@ class Pack:
 
     @classmethod
     def of(cls, lengths: Sequence[int] | np.ndarray) -> Pack:
+        """Lay out sentences of these lengths."""
         given = np.asarray(lengths, np.int64)
         order = np.argsort(-given, kind="stable")
         falling = given[order]
@@ -62,34 +63,34 @@ class Pack:
 
     @property
     def first(self) -> int:
-        """The number of sentences that have tokens, and of rows that begin one."""
+        """Number of sentences that have tokens, and so of rows that begin one."""
         return len(self.last)
 
     @cached_property
     def rank_of(self) -> np.ndarray:
-        """(B,) the rank of each sentence: `ranked[pack.rank_of]` brings what is by rank into the order given."""
+        """Rank of each sentence, (B,): `by_rank[pack.rank_of]` is in the order the sentences were given."""
         return np.argsort(self.order)
 
     def steps(self) -> Iterator[tuple[slice, slice]]:
-        """For each step after the first: the rows of the tokens before, and the rows of the step."""
+        """Yield for each step after the first the rows of the tokens before and the rows of the step."""
         starts, sizes = self.starts.tolist(), self.sizes.tolist()
         for t in range(1, len(sizes)):
             yield slice(starts[t - 1], starts[t - 1] + sizes[t]), slice(starts[t], starts[t] + sizes[t])
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """(B,) the values (N,) added up over each sentence, in float64."""
+        """Sum values (N,) over each sentence, in float64, (B,)."""
         sums = np.bincount(self.ranks, weights=values, minlength=len(self.order))
         return sums.astype(np.float64, copy=False)  # of nothing at all, bincount makes integers
 
     def unpack(self, packed: np.ndarray) -> np.ndarray:
-        """Rows in the order of the sentences as they were given."""
+        """Reorder rows to the order in which the sentences were given."""
         out = np.empty_like(packed)
         out[self.tokens] = packed
         return out
 
 
 def batches(lengths: Sequence[int] | np.ndarray, tokens: int = PACK_TOKENS) -> list[np.ndarray]:
-    """Sentences of like length in groups of equal size, about so many tokens: the indices of each group."""
+    """Group sentences of similar length, about `tokens` tokens a group; return the indices of each group."""
     given = np.asarray(lengths, np.int64)
     order = np.argsort(-given, kind="stable")
     before = np.cumsum(given[order]) - given[order]
