@@ -7,7 +7,7 @@
     python scripts/bench.py neural MODEL TEXT            the network in NumPy, against the same in PyTorch
 
 Rivals come with the extra `bench`: pip install '.[bench]'. Every program runs in a process of its own, on the
-comparison template; both sides get exactly the same features (`tests/test_bench.py` looks after that).
+comparison template; both sides get exactly the same sentences and features (`tests/test_bench.py` looks after that).
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ def evaluation(corpus, rounds, iterations, as_json):
     runs = {"CRFsuite": [], **{ours_name(threads): [] for threads in THREADS}}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
-            runs["CRFsuite"].append(crfsuite(corpus, folder, iterations=iterations)["per_evaluation"])
+            shared = shared_corpus(corpus, folder)
+            runs["CRFsuite"].append(crfsuite(shared, folder, iterations=iterations)["per_evaluation"])
             for threads in THREADS:
-                runs[ours_name(threads)].append(seconds_per_evaluation(corpus, threads))
+                runs[ours_name(threads)].append(seconds_per_evaluation(shared, threads))
     seconds = {name: statistics.median(values) for name, values in runs.items()}
     if as_json:
         click.echo(json.dumps({"seconds": seconds, "rounds": runs}))
@@ -70,16 +71,17 @@ def train(corpus, dev, rounds, margin, ours_l2, features, as_json):
     found = {"lbfgs": [], "ap": [], **{f"loss {t}": [] for t in THREADS}, **{f"dev {t}": [] for t in THREADS}}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
-            found["lbfgs"].append(crfsuite(corpus, folder, iterations=100, features=features))
+            shared = shared_corpus(corpus, folder)
+            found["lbfgs"].append(crfsuite(shared, folder, iterations=100, features=features))
             target = found["lbfgs"][-1]["loss"]
             for threads in THREADS:
-                found[f"loss {threads}"].append(race_to_loss(corpus, folder, threads, target, features))
+                found[f"loss {threads}"].append(race_to_loss(shared, folder, threads, target, features))
             if features != "comparison":
                 continue
-            found["ap"].append(crfsuite(corpus, folder, iterations=10, algorithm="ap", dev=dev))
+            found["ap"].append(crfsuite(shared, folder, iterations=10, algorithm="ap", dev=dev))
             goal = found["ap"][-1]["accuracy"] - margin / 100
             for threads in THREADS:
-                found[f"dev {threads}"].append(race_to_accuracy(corpus, dev, folder, threads, goal, ours_l2))
+                found[f"dev {threads}"].append(race_to_accuracy(shared, dev, folder, threads, goal, ours_l2))
     if as_json:
         click.echo(json.dumps(found))
     else:
@@ -231,6 +233,21 @@ def ours_name(threads):
 def table(head, rows):
     for row in (head, ["---", *["---:"] * (len(head) - 1)], *rows):
         click.echo("| " + " | ".join(row) + " |")
+
+
+def shared_corpus(corpus, folder):
+    """The sentences that `train-crf` learns from, some without the marks at their end, as a file for both sides.
+
+    `train-crf` leaves these as they are: enough of them end in a word.
+    """
+    from tagger import Sentence, read_corpus, write_corpus
+    from tagger.corpus.final_marks import trained_lengths
+
+    sentences, path = read_corpus(corpus), Path(folder, "corpus.txt")
+    lengths = trained_lengths([sentence.words for sentence in sentences]).tolist()
+    cut = (Sentence(s.words[:n], s.tags[:n]) for s, n in zip(sentences, lengths, strict=True))
+    write_corpus(path, cut, "slash")
+    return path
 
 
 def crfsuite(corpus, folder, iterations, algorithm="lbfgs", dev=None, features="comparison"):

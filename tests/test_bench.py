@@ -7,10 +7,11 @@ from pathlib import Path
 
 from paths import TRAIN
 
-from tagger import CRFTagger, read_corpus
+from tagger import CRFTagger, read_corpus, write_corpus
 from tagger.features.template import describe, parse_templates, template_text
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+import bench
 import rival_crfsuite
 
 
@@ -30,11 +31,13 @@ def test_the_rivals_features_are_those_of_the_comparison_template():
         assert ours == [sorted(row) for row in rival_crfsuite.features(words)]
 
 
-def test_the_rivals_features_of_other_templates_are_those_that_are_learned():
-    """CRFsuite has one parameter for each feature and tag seen together; so have we."""
-    train = read_corpus(TRAIN)[:200]
+def test_the_rivals_features_of_other_templates_are_those_that_are_learned(tmp_path):
+    """CRFsuite has one parameter for each feature and tag seen together; so have we, on sentences made for both."""
+    write_corpus(tmp_path / "some.txt", read_corpus(TRAIN)[:200], "slash")
+    train = read_corpus(bench.shared_corpus(tmp_path / "some.txt", tmp_path))
     rows = rival_crfsuite.described([sentence.words for sentence in train], "default")
     tags = [tag for sentence in train for tag in sentence.tags]
     pairs = {(feature, tag) for row, tag in zip(chain.from_iterable(rows), tags, strict=True) for feature in row}
     corpus, _ = CRFTagger().encode(train)
     assert len(pairs) == len(corpus.features.rows.tags)
+    assert corpus.lengths.tolist() == list(map(len, train))  # nothing more is cut

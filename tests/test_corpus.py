@@ -4,6 +4,7 @@ import copy
 import gzip
 import json
 import pickle
+import re
 import time
 from io import BytesIO
 from types import SimpleNamespace
@@ -310,7 +311,9 @@ def test_a_conllu_line_without_ten_columns_an_id_and_a_word_is_refused(line):
 @pytest.mark.parametrize("column, other", [("upos", "xpos"), ("xpos", "upos")])
 def test_an_empty_tag_column_is_refused_and_the_other_one_suggested(column, other):
     message = refusal(conllu_row(1, "a", **{other: "X"}), "conllu", column=column)
-    assert message == f"stdin:1: expected a tag in column {column}, got '_'; try --column {other}"
+    place, _, problem = message.partition(": ")
+    assert place == "stdin:1" and "'_'" in problem
+    assert problem.index(column) < problem.index(other)  # the advice comes last
 
 
 # pku
@@ -503,7 +506,8 @@ def test_bad_bytes_are_refused_with_their_place(file, format):
     path = file(b"\n\xff\n")
     with pytest.raises(CorpusError) as caught:
         read_corpus(path, format)
-    assert str(caught.value).startswith(f"{path}:2: byte 0xFF after 0 characters")
+    problem = str(caught.value).removeprefix(f"{path}:2: ")
+    assert problem != str(caught.value) and "0xFF" in problem and "utf-8" in problem
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -533,7 +537,7 @@ def test_tokens_that_come_back_are_remembered_up_to_a_bound(file, monkeypatch):
 
 def test_missing_damaged_and_odd_files_are_file_errors(file, tmp_path):
     for path in [tmp_path / "missing", tmp_path, file(gzip.compress(b"a/A\n")[:-9], "damaged.gz")]:
-        with pytest.raises(FileError, match="corpus"):
+        with pytest.raises(FileError, match=re.escape(str(path))):
             read_corpus(path)
 
 

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from program import run
 
 from tagger import CRFTagger, Sentence
 from tagger.errors import TemplateError
@@ -178,10 +179,12 @@ def test_the_comparison_template_equals_the_description_of_the_rivals_features()
     }  # fmt: skip
 
 
-def test_very_long_words_are_seen_by_their_ends_in_training_and_tagging():
+def test_very_long_words_are_seen_by_their_ends_in_training_tagging_and_features(tmp_path):
     long, like = "a" * 5000 + "b" * 5000, "a" * 100 + "c" * 50 + "b" * 100
     model = CRFTagger(threads=1).fit([Sentence([long, "x"], ["A", "B"]), Sentence(["x", "y"], ["B", "B"])])
     assert max(map(len, model.lexicon_.words.strings())) == MAX_WORD_LENGTH
     assert model.lexicon_.known([long, like, "a" * 200]).tolist() == [True, True, False]
     assert model.predict([[long], [like]]) == [["A"], ["A"]]
-    assert describe([long], parse_templates("lower[0]")) == [["lower[0]=" + "a" * 100 + "b" * 100]]
+    (tmp_path / "template.txt").write_text("lower[0]\n")
+    shown = run(tmp_path, "features", "--features", "template.txt", input=long + "\n").out
+    assert shown.split() == [long, "lower[0]=" + "a" * 100 + "b" * 100]

@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import threading
 import zipfile
 from pathlib import Path
@@ -129,8 +130,9 @@ def test_characters_may_arrive_in_pieces(monkeypatch):
 
 @pytest.mark.parametrize("encoding", ["no-such-encoding", "", "hex", "rot13", "idna"])
 def test_an_encoding_that_cannot_decode_text_is_named(file, encoding):
-    with pytest.raises(FileError, match=f"'{encoding}'.*utf-8"):
+    with pytest.raises(FileError, match="utf-8") as caught:  # for example
         list(Lines(file(b"a\n"), encoding))
+    assert repr(encoding) in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -141,8 +143,8 @@ def test_undecodable_bytes_are_an_error_with_its_line(file, content, encoding, b
     path = file(content)
     with pytest.raises(CorpusError) as caught:
         list(Lines(path, encoding))
-    assert str(caught.value).startswith(f"{path}:2: byte 0x{byte} ")
-    assert encoding in str(caught.value)
+    problem = str(caught.value).removeprefix(f"{path}:2: ")
+    assert problem != str(caught.value) and f"0x{byte}" in problem and encoding in problem
 
 
 def test_lines_before_an_undecodable_byte_are_handed_out(file):
@@ -168,9 +170,8 @@ def test_wide_text_is_recognised(file, encoding):
     path = file("The/DT dog/NN barks/VBZ\n".encode(encoding))
     with pytest.raises(FileError) as caught:
         list(Lines(path))
-    assert (
-        str(caught.value) == f"{path}: looks like {encoding}, not utf-8; try --encoding {encoding}, or save it as utf-8"
-    )
+    problem = str(caught.value).removeprefix(f"{path}: ")
+    assert problem != str(caught.value) and "utf-8" in problem and re.search(rf"{encoding}\b(?!-)", problem)
     assert list(Lines(path, encoding)) == ["The/DT dog/NN barks/VBZ"]
 
 
@@ -181,41 +182,44 @@ def saved(write, *content):
     return stream.getvalue()
 
 
-DATA = {
-    "a zip file": saved(lambda stream: zipfile.ZipFile(stream, "w").writestr("a", "b")),
-    "an array of NumPy": saved(np.save, np.arange(3)),
-    "a PDF": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<< /Type /Catalog >>",
-    "a PDF of ASCII": b"%PDF-1.4\r\n1 0 obj\r\n<< /Type /Catalog >>",
-    "a picture": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
-    "a picture of JPEG": b"\xff\xd8\xff\xe0\0\x10JFIF",
-    "a document": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0",
-    "compressed data. Unpack it, or let its name end with .gz": gzip.compress(b"text"),
-    "compressed data. Unpack it, or let its name end with .bz2": bz2.compress(b"text", 5),
-    "compressed data of nothing": bz2.compress(b""),
-    "a Parquet table": b"PAR1\x15\x04\x15",
-    "an Arrow or Feather table": b"ARROW1\0\0",
-    "an ORC table": b"ORC\x0a\x06",
-    "an SQLite database": b"SQLite format 3\0\x10",
-    "a picture of GIF": b"GIF89a\x01\0",
-    "compressed data. Unpack it, or let its name end with .xz": lzma.compress(b"text"),
+DATA = {  # the first word is in the message
+    "zip": saved(lambda stream: zipfile.ZipFile(stream, "w").writestr("a", "b")),
+    "NumPy": saved(np.save, np.arange(3)),
+    "PDF": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<< /Type /Catalog >>",
+    "PDF of ASCII": b"%PDF-1.4\r\n1 0 obj\r\n<< /Type /Catalog >>",
+    "picture": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+    "picture of JPEG": b"\xff\xd8\xff\xe0\0\x10JFIF",
+    "document": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0",
+    ".gz": gzip.compress(b"text"),
+    ".bz2": bz2.compress(b"text", 5),
+    ".bz2 of nothing": bz2.compress(b""),
+    "Parquet": b"PAR1\x15\x04\x15",
+    "Arrow": b"ARROW1\0\0",
+    "ORC": b"ORC\x0a\x06",
+    "SQLite": b"SQLite format 3\0\x10",
+    "picture of GIF": b"GIF89a\x01\0",
+    ".xz": lzma.compress(b"text"),
 }
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "gbk"])
 @pytest.mark.parametrize("what", DATA)
 def test_data_are_not_taken_for_text(file, encoding, what):
-    with pytest.raises(FileError, match=what.partition(" of ")[0]):
-        list(Lines(file(DATA[what]), encoding))
+    path = file(DATA[what])
+    with pytest.raises(FileError) as caught:
+        list(Lines(path, encoding))
+    assert what.split()[0] in str(caught.value).removeprefix(str(path))
 
 
 @pytest.mark.parametrize(
-    "name, kind", [("word/document.xml", "Word"), ("xl/workbook.xml", "spreadsheet"), ("a.npy", "arrays"), ("a", "")]
+    "name, kind", [("word/document.xml", "Word"), ("xl/workbook.xml", "spreadsheet"), ("a.npy", "model"), ("a", "zip")]
 )
 def test_the_names_inside_a_zip_file_tell_what_it_is(tmp_path, name, kind):
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr(name, "text")
-    with pytest.raises(FileError, match=kind):
+    with pytest.raises(FileError) as caught:
         Lines(tmp_path / "x.zip").check()
+    assert kind in str(caught.value).removeprefix(str(tmp_path / "x.zip"))
 
 
 PDF_TEXT = "%PDF-1.7/NN begins/VBZ a/DT file/NN\n"

@@ -98,7 +98,7 @@ def test_words_of_a_lexicon_that_become_equal_have_the_tags_of_both():
     both = {normalize("NFC", "é"): ("A", "B"), normalize("NFD", "é"): ("C", "B")}
     assert normalized_keys(both) == {"é": ("A", "B", "C")}
     constraints = Constraints(["A", "B", "C", "D"], {normalize("NFD", "é"): ("A", "D")})
-    assert constraints.of("é", "") == constraints.of(normalize("NFD", "é"), "") == {0, 3}
+    assert constraints.allowed_tags("é", "") == constraints.allowed_tags(normalize("NFD", "é"), "") == {0, 3}
 
 
 def test_word_classes_are_those_of_the_normalised_word():
@@ -147,7 +147,7 @@ def test_a_model_without_a_form_takes_words_as_they_are_written():
     new = CRFTagger().fit(corpus, init=old)
     assert new.lexicon_.form is None
     assert new.lexicon_.known([normalize("NFD", "é"), "é"]).tolist() == [True, False]
-    assert ["normalization", "none: words as they are written"] in new.summarize()[0].rows
+    assert dict(new.summarize()[0].rows)["normalization"].startswith("none")
 
 
 def test_an_unknown_form_is_refused(tmp_path):

@@ -22,10 +22,11 @@ def learn_from(
     extra_sentences: Iterable[Sequence[str]] = (),
     sizes: Sequence[int] = SIZES,
     min_count: int = MIN_COUNT,
+    source: str = "FILES",
 ) -> WordClasses:
-    """Learn the classes of the words in raw text files and in extra sentences."""
+    """Learn the classes of the words in raw text files, named by `source`, and in extra sentences."""
     if any(map(pipe_identity, files)):
-        raise click.UsageError("Raw text is read twice: expected a file, got standard input or a pipe.")
+        raise click.UsageError(f"{source}: expected files, since raw text is read twice; got standard input or a pipe.")
     records = [skipped_lines()]  # faulty lines are recorded in the first pass only
     hint = InputHint(tag_check(), quiet=quiet)
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Sequence
-from unicodedata import normalize
 
 import numpy as np
 
 from tagger.corpus.slash import tokens
 from tagger.escaping import quote
 from tagger.files.reading import Lines
-from tagger.normalization import NFC, normalized_keys
+from tagger.normalization import NFC, normalized, normalized_keys
 from tagger.sentence import ANY, NO_TAG, Sentence
 
 TAGS_SHOWN = 8  # in a message
@@ -67,7 +66,7 @@ class Constraints:
     def allowed_tags(self, word: str, tag: str) -> frozenset[int] | None:
         """Return the tags that a token may have, None for all."""
         given = self.input_tags(tag) if self.keep_tags else None
-        listed = self.lexicon.get(normalize(NFC, word)) if self.lexicon else None
+        listed = self.lexicon.get(normalized([word], NFC)[0]) if self.lexicon else None
         return given & listed if given is not None and listed is not None else given if listed is None else listed
 
     def fault(self, sentence: Sentence) -> str | None:

@@ -148,7 +148,8 @@ def load_word_classes(
         return None
     from tagger.cli.raw_text import learn_from
 
-    return learn_from(unlabeled, encoding, quiet, [sentence.words for sentence in sentences])
+    words = [sentence.words for sentence in sentences]
+    return learn_from(unlabeled, encoding, quiet, words, source="--unlabeled")
 
 
 def load_initial(path: str, sentences: list[Sentence], quiet: bool) -> CRFTagger:
