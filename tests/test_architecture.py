@@ -21,6 +21,7 @@ HEAVY = {
 SHORT = {  # modules under 30 lines, and why
     "version.py": "read by the build",
     "__main__.py": "the entry point of `python -m tagger`",
+    "chain/viterbi.py": "the whole of Viterbi fits a page",
 }
 
 

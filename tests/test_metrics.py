@@ -1,6 +1,7 @@
 """The ruler on an example worked by hand."""
 
 import json
+import re
 
 import pytest
 
@@ -115,6 +116,7 @@ def test_json_has_the_promised_keys():
 
 def test_the_table_shows_the_figures():
     text = as_table(evaluate(GOLD, GUESS, lexicon()))
-    assert "accuracy               80.00 %" in text
-    assert "known words          66.67 %" in text
-    assert "100.00 %   50.00 %   66.67 %        2" in text
+    rows = [re.split(r" {2,}", line.strip()) for line in text.splitlines()]
+    assert ["accuracy", "80.00 %"] in [row[:2] for row in rows]
+    assert "66.67 %" in next(row for row in rows if row[0].startswith("known"))
+    assert ["V", "100.00 %", "50.00 %", "66.67 %", "2"] in rows

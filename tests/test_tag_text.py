@@ -69,11 +69,11 @@ def test_chinese_is_split_too(tag, folder):
 
 
 @pytest.mark.parametrize(
-    "args, part",
+    "args, parts",
     [
-        (["--tokenize", "--input-format", "tsv", "text.txt"], "--tokenize reads plain text"),
-        (["--tokenize", "--input-format", "slash", "text.txt"], "--tokenize reads plain text, jsonl or conllu"),
-        (["--tokenize", "words.tsv"], "--tokenize reads plain text, jsonl or conllu, got tsv"),
+        (["--tokenize", "--input-format", "tsv", "text.txt"], "--tokenize tsv"),
+        (["--tokenize", "--input-format", "slash", "text.txt"], "--tokenize slash"),
+        (["--tokenize", "words.tsv"], "--tokenize jsonl conllu tsv"),
         (["--tokenize", "--keep-tags", "text.txt"], "--keep-tags"),
         (["--text-column", "body", "texts.jsonl"], "--tokenize"),
         (["--tokenize", "--text-column", "body", "text.txt"], "text.txt"),
@@ -83,9 +83,10 @@ def test_chinese_is_split_too(tag, folder):
         (["--tokenize=klingon", "text.txt"], "'klingon'"),
     ],
 )
-def test_wrong_usage(tag, args, part):
+def test_wrong_usage(tag, args, parts):
     code, out, err = tag(*args)
-    assert (code, out) == (2, "") and part in err
+    said = err.rpartition("Error: ")[2]
+    assert (code, out) == (2, "") and [part for part in parts.split() if part not in said] == []
 
 
 OBJECTS = [

@@ -71,7 +71,7 @@ def test_tag_writes_the_new_tags_and_tells_once_which_stayed(model, file, tmp_pa
     assert run(["tag", str(tmp_path / "a.txt"), "-m", str(model), "--map", str(file("NN\tNOUN\nDT\tDET\n"))]) == 0
     out, err = capfd.readouterr()
     assert out == "The/DET dog/NOUN barks/VBZ ./.\nThe/DET dog/NOUN ./.\n"
-    assert err.startswith("--map: 42 tags are not in it and stay: # $ '' ,") and err.count("\n") == 1
+    assert err.startswith("--map: 42 tags ") and ": # $ '' , " in err and err.count("\n") == 1
     assert run(["tag", "-q", str(tmp_path / "a.txt"), "-m", str(model), "--map", str(tmp_path / "map.tsv")]) == 0
     assert capfd.readouterr().err == ""
 
