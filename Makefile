@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 DOCS   := $(VENV)/.installed-docs
 
-.PHONY: demo test lint check docs coverage format clean
+.PHONY: demo test test-integrations lint check docs coverage format clean
 
 # Groups of dependencies need pip 25.1.
 $(STAMP): pyproject.toml
@@ -23,7 +23,11 @@ demo: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" VENV="$(VENV)" bash scripts/demo.sh
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not torch"
+
+# Needs PyTorch, which is not among the tools of the project: pip install torch
+test-integrations: $(STAMP)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m torch
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

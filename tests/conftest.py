@@ -1,6 +1,7 @@
 """What tests of several files share."""
 
 import signal
+from importlib.util import find_spec
 
 import pytest
 from browser import chromium, installed
@@ -14,6 +15,37 @@ settings.load_profile("tests")
 # Tests send signals to programs they start, which would inherit that a shell or nohup let them be ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# Tests that learn a network: all of some files, and the cases of others that are named after the network. Cases of
+# other files with that name only read one, or its options, which takes no PyTorch.
+NETWORKS = {"test_bilstm", "test_crf_layer"}
+NETWORKS_AMONG_OTHERS = {
+    "test_containers",
+    "test_ensemble",
+    "test_hints",
+    "test_models",
+    "test_normalization",
+    "test_one_viterbi",
+    "test_threads",
+    "test_training",
+}
+
+
+def pytest_configure(config):
+    if config.option.markexpr == "torch" and find_spec("torch") is None:
+        raise pytest.UsageError("these tests need PyTorch, which is not installed: pip install torch")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """To look for tests in these files would load PyTorch."""
+    return True if config.option.markexpr == "not torch" and collection_path.stem in NETWORKS else None
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        case = item.name.partition("[")[2].lower()
+        if item.path.stem in NETWORKS or (item.path.stem in NETWORKS_AMONG_OTHERS and "bilstm" in case):
+            item.add_marker("torch")
 
 
 @pytest.fixture(scope="session")

@@ -66,14 +66,26 @@ def test_figures_are_compared_as_closely_as_they_can_be(shown, real, same):
 NEEDS = {"import torch": "torch", "train-bilstm": "torch", "--tokenize chinese": "jieba", "--report": "jinja2"}
 
 
+def needed(of):
+    """The libraries that examples need."""
+    return {library for example in of for part, library in NEEDS.items() if part in example.source}
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="sessions are written for bash")
-@pytest.mark.parametrize("page", [page for page, text in TEXTS.items() if examples(text)])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.torch] if "torch" in needed(examples(text)) else [])
+        for page, text in TEXTS.items()
+        if examples(text)
+    ],
+)
 def test_examples_print_what_the_page_shows(page, tmp_path):
     prepare(tmp_path)
     for example in examples(TEXTS[page]):
-        for needed in {library for part, library in NEEDS.items() if part in example.source}:
-            if find_spec(needed) is None:
-                pytest.skip(f"this example needs {needed}: {example.source}")
+        for library in needed([example]):
+            if find_spec(library) is None:
+                pytest.skip(f"this example needs {library}: {example.source}")
         printed = run(example, tmp_path)
         if example.shown is not None:
             assert alike(example.shown, printed), f"{example.source}\n--- {page}\n{example.shown}\n--- now\n{printed}"
