@@ -3,7 +3,8 @@
 The scores may come from any model. They are padded batches, as in other libraries: `emissions` (B, T, K), of which the
 first `lengths[b]` rows of sentence b count and the rest is ignored; without `lengths` all T count. A single sentence
 (T, K) gives results without the first axis; its tags are (T,), its length is an integer. `start` and `end` (K,) default
-to zeros. A score of -inf forbids a tag or a step. `padded` removes the padding and puts it back, as 0 or, for tags, as -1.
+to zeros. A score of -inf forbids a tag or a step. `padded` removes the padding and puts it back, as 0 or, for tags, as
+-1.
 
 The work is done on packed steps. Read in this order:
 
