@@ -3,6 +3,7 @@
 The public names are listed in `__all__`. Each is imported from its module on first use, so that the command line starts
 without NumPy. The packages below, from data to commands: `files`, `arrays`, `corpus`, `words`, `chain` (the dynamic
 programs), `features`, `models`, `hmm`, `crf`, `neural`, `evaluation`, `tagging`, `experiments`, `reports`, `cli`.
+Modules that all of them may use: `sentence`, `errors`, `escaping`, `normalization`, `version`.
 
 >>> from tagger import CRFTagger, read_corpus
 >>> model = CRFTagger(max_iterations=50).fit(read_corpus("corpus.txt"))

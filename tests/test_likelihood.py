@@ -220,7 +220,7 @@ def test_observed_counts_are_those_of_the_sentences_in_use():
 
 
 def test_float32_is_close_to_float64_on_a_real_corpus():
-    """The bounds that docs/training.md states."""
+    """The bounds that docs/explanation/training.md states."""
     sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
     from precision import differences
 

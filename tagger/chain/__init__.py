@@ -3,8 +3,18 @@
 The scores may come from any model. They are padded batches, as in other libraries: `emissions` (B, T, K), of which the
 first `lengths[b]` rows of sentence b count and the rest is ignored; without `lengths` all T count. A single sentence
 (T, K) gives results without the first axis; its tags are (T,), its length is an integer. `start` and `end` (K,) default
-to zeros. A score of -inf forbids a tag or a step. The work is done on packed steps (`pack`, `viterbi`,
-`forward_backward`, `nbest`); `padded` removes the padding and puts it back, as 0 or, for tags, as -1.
+to zeros. A score of -inf forbids a tag or a step. `padded` removes the padding and puts it back, as 0 or, for tags, as
+-1.
+
+The work is done on packed steps. Read in this order:
+
+- `pack`: sentences sorted by length, laid out step by step;
+- `scores`: the scores of a chain of first order, and of one path;
+- `kernels`, `recursion`: one step over the states of a chain, and the two recursions made of such steps;
+- `viterbi`, `forward_backward`, `nbest`: the best path, posterior probabilities, the n best paths;
+- `pruning`, `scaled`: faster steps for the maximum and for the sum;
+- `candidates`, `candidate_kernels`: chains of second order over the candidate tags of each token;
+- `lattice`: the interface between models and all of this.
 
 >>> tags, scores = decode(emissions, transitions, lengths)
 >>> values, gradient = log_likelihood_gradient(emissions, gold, transitions, lengths)
