@@ -4,7 +4,7 @@
 
 The features of `tagger/features/templates/comparison.txt` are written out by hand, because that is the fastest way to
 make them in plain Python; `tests/test_bench.py` compares the two. Those of other templates are made by our own code,
-without those of several words that occur once, as in `train-crf`; that time is not part of the training phase.
+without those of several words that occur once, as in `train-crf`; this time is not part of the training phase.
 """
 
 from __future__ import annotations

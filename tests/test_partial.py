@@ -145,7 +145,5 @@ def test_training_on_words_without_a_tag_names_the_option_for_them(tmp_path, mon
     for kind, advice in (("hmm", True), ("bilstm", False)):
         assert run([f"train-{kind}", "open.conllu"]) == 1
         err = capfd.readouterr().err
-        assert err.startswith("tagger: open.conllu:6: ") and {"upos", "xpos", "--column"} <= set(
-            re.findall(r"[-\w]+", err)
-        )
+        assert err.startswith("tagger: open.conllu:6: ") and re.search(r"upos.*--column\b.*\bxpos", err)
         assert ("--partial" in err) == advice
