@@ -183,7 +183,7 @@ def test_the_model_is_the_one_that_the_settings_found_give(tmp_path):
 
 def test_without_a_dev_set_the_folds_judge(tmp_path):
     write_corpus(tmp_path / "small.txt", read_corpus(TEST)[:20])
-    done = program.run(tmp_path, "train-crf", "small.txt", "--tune", "--max-iterations", 3)
+    done = program.run(tmp_path, "train-crf", "small.txt", "--tune", "--features", "comparison", "--max-iterations", 3)
     assert done.code == 0 and "5-fold" in done.err
     assert "dev accuracy" not in done.err and (tmp_path / "model.npz").exists()
 
