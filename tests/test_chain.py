@@ -162,7 +162,8 @@ def test_a_long_sentence_with_large_scores():
 
 def test_long_sentences_in_float32_keep_their_tags():
     """Running sums in float32 would decide otherwise on the last tokens."""
-    chain = random_chain([30_000], 5, seed=6, dtype=np.float32)
+    chain = random_chain([5_000], 5, seed=6, dtype=np.float32)
+    chain = replace(chain, emissions=chain.emissions + np.float32(30))  # sums as large as those of 50,000 tokens
     exact = replace(chain, emissions=chain.emissions.astype(np.float64))
     np.testing.assert_array_equal(best(chain)[0], best(exact)[0])
 

@@ -8,6 +8,7 @@ import pytest
 from program import run, run_process
 
 from tagger import CRFTagger, HMMTagger, Sentence, save_model
+from tagger.cli import tag_input
 from tagger.cli.hints import InputHint
 from tagger.cli.tag_input import PlainLines, named_blocks
 from tagger.errors import TrainingError
@@ -65,15 +66,17 @@ def test_a_size_may_be_large_but_not_too_small(tmp_path, size, code):
     assert done.code == code and ("300M" in done.err) == (code == 2)
 
 
-def test_sentences_without_end(tmp_path):
+def test_sentences_without_end(tmp_path, monkeypatch):
+    assert tag_input.MAX_SENTENCE_LENGTH == 1 << 20
+    monkeypatch.setattr(tag_input, "MAX_SENTENCE_LENGTH", 1 << 15)
     (tmp_path / "corpus.txt").write_text("the/D dog/N barks/V ./.\n" * 5 + "a/D " * 6000 + "\n")
     done = tagger(tmp_path, "train-hmm", "corpus.txt", "-o", "m.npz")
     assert done.code == 0 and "6,000" in done.err
-    done = tagger(tmp_path, "tag", "-m", "m.npz", text="a dog\n" + "a\t" * 50_000 + " \na dog\n")
-    assert done.out == "a/D dog/N\n" + "a/D " * 49_999 + "a/D\na/D dog/N\n"
-    done = tagger(tmp_path, "tag", "-m", "m.npz", "--keep-tags", text="a dog\n" + "a " * (1 << 21) + "\n")
+    done = tagger(tmp_path, "tag", "-m", "m.npz", text="a dog\n" + "a\t" * 20_000 + " \na dog\n")
+    assert done.out == "a/D dog/N\n" + "a/D " * 19_999 + "a/D\na/D dog/N\n"
+    done = tagger(tmp_path, "tag", "-m", "m.npz", "--keep-tags", text="a dog\n" + "a " * (1 << 16) + "\n")
     assert (done.code, done.out) == (1, "a/D dog/N\n")
-    assert "stdin:2: " in done.err and "1,048,576" in done.err and "2,097,152" in done.err
+    assert "stdin:2: " in done.err and "32,768" in done.err and "65,536" in done.err
 
 
 SHOW_LIMIT = """

@@ -202,18 +202,18 @@ def test_an_error_stands_in_its_context():
     assert not {"w29", "w71"} & set(page.split())
 
 
-def test_a_hundred_thousand_errors_make_a_small_page():
+def test_tens_of_thousands_of_errors_make_a_small_page():
     random = np.random.default_rng(0)
     tags = [f"T{k}" for k in range(20)]
     words = [f"w{i}" for i in range(500)] + ['"' * 300, "<" * 5000]
     gold = [
         Sentence([words[i] for i in random.integers(0, len(words), 10)], random.choice(tags, 10).tolist())
-        for _ in range(11_000)
+        for _ in range(2_200)
     ]
     model = HMMTagger(order=1).fit(gold[:500])
     guesses = model.predict(gold)
     errors = sum(a != b for s, own in zip(gold, guesses, strict=True) for a, b in zip(s.tags, own, strict=True))
-    assert errors > 100_000
+    assert errors > 20_000
     page = page_of(gold, guesses, model)
     assert len(page.encode()) < 5_000_000
     assert Parsed(page).seen["mark"] == ERRORS_LISTED and f"1,000 of {errors:,} errors" in page

@@ -13,6 +13,8 @@ import mutations
 import torture
 import torture_processes
 
+from tagger import CRFTagger, read_corpus
+
 SEED = 1_000_000  # other mutants than those of the long run
 
 
@@ -21,7 +23,7 @@ def failures(rows):
 
 
 @pytest.mark.parametrize(
-    "part, trials", [(torture.torture_models, 240), (torture.torture_corpora, 240), (torture.torture_commands, 3)]
+    "part, trials", [(torture.torture_models, 96), (torture.torture_corpora, 96), (torture.torture_commands, 3)]
 )
 def test_mutants_end_in_a_refusal_or_a_correct_result(tmp_path, part, trials):
     rows = list(part(tmp_path, trials, SEED))
@@ -29,8 +31,29 @@ def test_mutants_end_in_a_refusal_or_a_correct_result(tmp_path, part, trials):
     assert all(sum(row.counts.values()) >= 3 for row in rows)
 
 
-def test_death_signals_and_full_disks_harm_no_file(tmp_path):
-    rows = list(torture_processes.rows(tmp_path, 3, SEED // 3 * 3, torture.Row))
+@pytest.fixture
+def home(tmp_path):
+    return torture_processes.prepare(tmp_path)
+
+
+@pytest.fixture
+def model(home):
+    return CRFTagger(max_iterations=3).fit(read_corpus(home / "train.txt"))
+
+
+def test_death_harms_no_file(home, model):
+    rows = list(torture_processes.kill_rows(home, 2, SEED, torture.Row, model))
+    assert failures(rows) == []
+    assert len(rows) == 3 and all(row.counts[judges.CORRECT] == 2 for row in rows)
+
+
+def test_signals_harm_no_file(home):
+    row = torture_processes.signal_row(home, 3, SEED // 3 * 3, torture.Row)
+    assert row.failures == [] and sum(row.counts.values()) == 3
+
+
+def test_full_disks_harm_no_file(tmp_path, home, model):
+    rows = list(torture_processes.disk_rows(tmp_path, home, 3, torture.Row, model))
     assert failures(rows) == []
     assert sum(row.counts[judges.REFUSED] for row in rows) > 5
 
