@@ -142,8 +142,8 @@ def test_a_word_without_a_tag_is_open_in_every_format(tmp_path, monkeypatch, cap
 def test_training_on_words_without_a_tag_names_the_option_for_them(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "open.conllu").write_text(FORMS["open.conllu"])
-    for kind, advice in (("hmm", True), ("bilstm", False)):
-        assert run([f"train-{kind}", "open.conllu"]) == 1
+    for command, advice in (("train-hmm", True), ("check", False)):
+        assert run([command, "open.conllu"]) == 1
         err = capfd.readouterr().err
         assert err.startswith("tagger: open.conllu:6: ") and re.search(r"upos.*--column\b.*\bxpos", err)
         assert ("--partial" in err) == advice
