@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tagger.chain import candidates
 from tagger.chain.candidate_kernels import CandidateMax, CandidateSum
+from tagger.chain.candidate_lattice import CandidateLattice, best_tags
 from tagger.chain.forward_backward import forward_backward
-from tagger.chain.lattice import CandidateLattice, best_tags
 from tagger.chain.pack import Pack
 from tagger.chain.viterbi import viterbi
 

@@ -14,7 +14,7 @@ The work is done on packed steps. Read in this order:
 - `viterbi`, `forward_backward`, `nbest`: the best path, posterior probabilities, the n best paths;
 - `pruning`, `scaled`: faster steps for the maximum and for the sum;
 - `candidates`, `candidate_kernels`: chains of second order over the candidate tags of each token;
-- `lattice`: the interface between models and all of this.
+- `lattice`, `candidate_lattice`: the interface between models and all of this, in its two forms.
 
 >>> tags, scores = decode(emissions, transitions, lengths)
 >>> values, gradient = log_likelihood_gradient(emissions, gold, transitions, lengths)

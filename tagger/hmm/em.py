@@ -24,9 +24,9 @@ import numpy as np
 from tagger.arrays.keyed import sum_by_key
 from tagger.arrays.ragged import consecutive
 from tagger.chain.candidate_kernels import CandidateSum
+from tagger.chain.candidate_lattice import CandidateLattice
 from tagger.chain.candidates import CandidateStep, Trellis
 from tagger.chain.forward_backward import forward_backward
-from tagger.chain.lattice import CandidateLattice
 from tagger.chain.pack import Pack, batches
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tagger.chain.lattice import CandidateLattice, Lattice, Scorer, best_tags, dense_scorer
+from tagger.chain.candidate_lattice import CandidateLattice, best_tags
+from tagger.chain.lattice import Lattice, Scorer, dense_scorer
 from tagger.chain.pack import Pack
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import NOT_FREQUENT, LexicalizedTransitions
