@@ -37,8 +37,8 @@ def print_message(message: str, quiet: bool) -> None:
 def name_options(message: str, command: click.Command) -> str:
     """Replace parameters that a message of a lower layer advises by the options of a command.
 
-    `Set encoding to gbk` becomes `Set --encoding to gbk`, `l2=0.5` becomes `--l2 0.5`. The `format` of a reader is
-    --input-format, that of a writer --output-format.
+    `Set encoding to gbk` becomes `Set --encoding to gbk`, `l2=0.5` becomes `--l2 0.5`, and `encoding: expected …`
+    becomes `--encoding: expected …`. The `format` of a reader is --input-format, that of a writer --output-format.
     """
     options = {param.name: param.opts[-1] for param in command.params if isinstance(param, click.Option)}
     options["format"] = options.get("output_format" if "written" in message else "input_format", "format")
@@ -49,6 +49,9 @@ def name_options(message: str, command: click.Command) -> str:
             return f"{options[parameter]} {value}"
         return advice + options[advised] if advised in options else match[0]
 
+    place, _, fault = message.partition(": ")
+    if place in options and fault.startswith("expected"):
+        message = f"{options[place]}: {fault}"
     return PARAMETER.sub(replace, message)
 
 
