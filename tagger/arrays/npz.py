@@ -8,12 +8,14 @@ file, and every fault is a `ModelError` that names the file and the array. Pickl
 
 from __future__ import annotations
 
+import copy
+import inspect
 import json
 import math
 import os
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import IO, Any
 
@@ -109,6 +111,24 @@ class Archive:
             raise self.error(f"the array {name!r} should have the shape {expected}, not {quote(str(declared))}")
         size = dtype.itemsize * math.prod(declared)
         self.check(size < self.max_bytes, f"the array {name!r} would have {size:,} bytes")
+
+    def inside(self, prefix: str) -> Archive:
+        """Return an archive of the arrays whose names begin with a prefix, under the rest of their names."""
+        part = copy.copy(self)
+        part.left = {name.removeprefix(prefix): self.left[name] for name in self.left if name.startswith(prefix)}
+        self.left = {name: member for name, member in self.left.items() if not name.startswith(prefix)}
+        return part
+
+    def checked_settings(self, settings: dict[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
+        """Return settings of the description, if the function has such parameters, with defaults of such types."""
+        self.check(isinstance(settings, dict), "expected settings by name")
+        known = inspect.signature(function).parameters
+        for name, value in settings.items():
+            self.check(name in known, f"expected settings of {function.__name__}, got {quote(name)}")
+            expected = type(known[name].default)
+            fits = type(value) is expected or (expected is float and type(value) is int)
+            self.check(fits, f"expected its setting {name!r} as {expected.__name__}, got {quote(str(value))}")
+        return settings
 
     def check_empty(self) -> None:
         """Check that all members are taken."""

@@ -13,7 +13,7 @@ The work is done on packed steps. Read in this order:
 - `kernels`, `recursion`: one step over the states of a chain, and the two recursions made of such steps;
 - `viterbi`, `forward_backward`, `nbest`: the best path, posterior probabilities, the n best paths;
 - `pruning`, `scaled`: faster steps for the maximum and for the sum;
-- `candidates`, `candidate_kernels`: chains of second order over the candidate tags of each token;
+- `candidates`, `candidate_kernels`: chains of first and second order over the candidate tags of each token;
 - `lattice`, `candidate_lattice`: the interface between models and all of this, in its two forms.
 
 >>> tags, scores = decode(emissions, transitions, lengths)
@@ -212,7 +212,8 @@ def decode(
         -inf where no path is allowed.
     """
     batch = PaddedBatch(emissions, transitions, lengths, start, end)
-    tags, scores = viterbi.viterbi(DenseMax(batch.chain))
+    tags = viterbi.viterbi(DenseMax(batch.chain))
+    scores = path_scores(batch.chain, tags)
     return batch.padded(tags, NO_TAG), batch.squeeze(scores[batch.pack.rank_of])
 
 

@@ -1,20 +1,49 @@
-"""Kernels of second order over candidate tags: states are pairs (v, w), the arcs into a pair are triples (u, v, w).
+"""Kernels over candidate tags, of first or second order: the maximum, and the sum in logarithms or scaled.
 
-    delta[t, v, w] = max_u (delta[t-1, u, v] + transitions[u, v, w]) + emissions[t, w]
+    delta[j] = max_i (delta[i] + arcs[i, j]) + states[j]
 
-and alpha alike with log Σ exp in the place of max: `group_max` and `group_log_sum` are the two reductions.
+over the arcs from state i to state j, and alpha alike with log Σ exp in the place of max. A model gives the scores of
+arriving in each state and of each arc (`TrellisScores`). The scaled kernel works like `scaled`: with the sum c of the
+states of a piece at a step,
+
+    alpha[j] = Σ_i alpha[i] · exp(arcs[i, j]) · e[j],    e[j] = exp(states[j] - shift) / c
+    beta[i]  = Σ_j exp(arcs[i, j]) · e[j] · beta[j],     P(state j) = alpha[j] · beta[j]
+
+It is exact while all scores are finite and span less than float64 does (`scaled.SPAN`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from tagger.chain.candidates import CandidateStep, Trellis
-from tagger.chain.kernels import finite
+from tagger.chain.candidates import Arcs, Trellis, steps_of
+from tagger.chain.kernels import SumKernel, finite
+from tagger.chain.scaled import SPAN
 
 Reduction = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # of groups: values, first of each, widths
+
+
+class TrellisScores(Protocol):
+    """A model's scores for the states and arcs of a trellis."""
+
+    @property
+    def arrivals(self) -> np.ndarray:
+        """The score of arriving in each state, (states,); those of the first states do not count."""
+
+    def arcs(self, arcs: Arcs) -> np.ndarray:
+        """Return the score of each arc, (arcs,)."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """The arcs of one step, and their scores (or, for scaled sums, the exponentials of these)."""
+
+    arcs: Arcs
+    values: np.ndarray  # (arcs,)
 
 
 def group_max(values: np.ndarray, begins: np.ndarray, widths: np.ndarray) -> np.ndarray:
@@ -37,121 +66,192 @@ def group_argmax(values: np.ndarray, begins: np.ndarray, widths: np.ndarray) -> 
 
 
 class Candidates:
-    """Forward steps over the pairs of a trellis, with the maximum or the sum."""
+    """Forward steps over the states of a trellis, with the maximum or the sum of logarithms."""
 
-    def __init__(self, trellis: Trellis, reduce: Reduction) -> None:
-        self.trellis, self.pack, self.reduce = trellis, trellis.pack, reduce
+    def __init__(self, trellis: Trellis, scores: TrellisScores, reduce: Reduction) -> None:
+        self.trellis, self.pack, self.scores, self.reduce = trellis, trellis.pack, scores, reduce
+        self.arrivals = np.array(scores.arrivals, np.float64)
+        self.arrivals[: trellis.first] = 0.0
+        self.only_block: Step | None = None  # kept for the way back
 
     def begin(self) -> np.ndarray:
-        scores = np.empty(len(self.trellis.here))
-        scores[: len(self.trellis.starting)] = self.trellis.starting
+        scores = np.empty(len(self.arrivals))
+        scores[: self.trellis.first] = 0.0
         return scores
 
-    def steps(self, backwards: bool = False) -> Iterator[CandidateStep]:
-        return self.trellis.steps(backwards)
+    def steps(self, backwards: bool = False) -> Iterator[Step]:
+        """Yield one step per row after the first; laid out many at a time, which is faster."""
+        blocks = self.trellis.blocks
+        for block in reversed(blocks) if backwards else blocks:
+            whole = self.only_block or self.lay_out(block)
+            self.only_block = whole if len(blocks) == 1 else None
+            for begin, end in steps_of(self.trellis, block, backwards):
+                arcs, inside = whole.arcs.part(begin, end)
+                yield Step(arcs, whole.values[inside])
 
-    def into(self, scores: np.ndarray, step: CandidateStep) -> None:
-        scores[step.pairs] = self.reduce(scores[step.before] + step.scores, step.begins, step.widths)
-        scores[step.pairs] += self.trellis.arrivals[step.pairs]
+    def lay_out(self, block: list[int]) -> Step:
+        """Lay out and score the arcs of a block of steps."""
+        arcs = self.trellis.block_arcs(block)
+        return Step(arcs, self.scores.arcs(arcs))
+
+    def into(self, scores: np.ndarray, step: Step) -> None:
+        arcs, states = step.arcs, step.arcs.states
+        scores[states] = self.reduce(scores[arcs.before] + step.values, arcs.begins, arcs.widths)
+        scores[states] += self.arrivals[states]
 
     def end_groups(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the pairs that end sentences, the first of each sentence among them, and how many each has."""
-        pairs, widths = self.trellis.ends
-        return pairs, np.cumsum(widths) - widths, widths
+        """Return the states that end pieces, the first of each piece among them, and how many each has."""
+        states, widths = self.trellis.ends
+        return states, np.cumsum(widths) - widths, widths
 
 
 class CandidateMax(Candidates):
-    """Best paths over candidate tags."""
+    """Best paths over candidate tags. The tags it returns are nodes."""
 
-    def __init__(self, trellis: Trellis) -> None:
-        super().__init__(trellis, group_max)
+    def __init__(self, trellis: Trellis, scores: TrellisScores) -> None:
+        super().__init__(trellis, scores, group_max)
 
     def best_last(self, delta: np.ndarray) -> np.ndarray:
-        pairs, begins, widths = self.end_groups()
-        return pairs[group_argmax(delta[pairs] + self.trellis.ending, begins, widths)] if len(widths) else pairs
+        states, begins, widths = self.end_groups()
+        return states[group_argmax(delta[states], begins, widths)] if len(widths) else states
 
-    def best_before(self, delta: np.ndarray, step: CandidateStep, states: np.ndarray) -> np.ndarray:
-        """Choose for each pair (v, w) the pair (u, v) with the best delta[u, v] + transitions[u, v, w]."""
-        pairs = states - step.pairs.start
-        widths = step.widths[pairs][:, None]
-        triples = step.begins[pairs][:, None] + np.minimum(np.arange(widths.max(initial=1)), widths - 1)
-        before = step.before[triples]
-        values = delta[before] + step.scores[triples]
-        return np.asarray(before[np.arange(len(pairs)), values.argmax(axis=1)])
+    def best_before(self, delta: np.ndarray, step: Step, states: np.ndarray) -> np.ndarray:
+        """Choose for each state j the state i with the best delta[i] + arcs[i, j]."""
+        arcs, place = step.arcs, states - step.arcs.states.start
+        widths = arcs.widths[place][:, None]
+        own = arcs.begins[place][:, None] + np.minimum(np.arange(widths.max(initial=1)), widths - 1)
+        before = arcs.before[own]
+        values = delta[before] + step.values[own]
+        return np.asarray(before[np.arange(len(place)), values.argmax(axis=1)])
 
     def last_states(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
-        pairs, begins, widths = self.end_groups()
-        own = slice(int(begins[rank]), int(begins[rank] + widths[rank]))
-        return pairs[own], self.trellis.ending[own]
+        states, begins, widths = self.end_groups()
+        own = states[begins[rank] : begins[rank] + widths[rank]]
+        return own, np.zeros(len(own))
 
     def states_before(self, state: int, score: float) -> tuple[np.ndarray, np.ndarray]:
-        trellis = self.trellis
-        node, before = int(trellis.here[state]), int(trellis.there[state])
-        first = int(trellis.pairs[before])
-        pairs = np.arange(first, first + int(trellis.pair_widths[before]))
-        arcs = trellis.onward(pairs, np.full(len(pairs), trellis.tags[node]))
-        return pairs, arcs + (trellis.arrivals[state] + score)
+        arcs = self.trellis.arcs(slice(state, state + 1))
+        return arcs.before, self.scores.arcs(arcs) + (self.arrivals[state] + score)
 
     def tags(self, states: np.ndarray) -> np.ndarray:
-        return self.trellis.tags[self.trellis.here[states]]
-
-    def path_scores(self, delta: np.ndarray, states: np.ndarray) -> np.ndarray:
-        last = states[self.pack.last]
-        scores = np.zeros(len(self.pack.order))
-        scores[: len(last)] = delta[last] + self.trellis.onward(last, np.full(len(last), self.trellis.K))
-        return scores
+        return self.trellis.here[states]
 
 
-class CandidateSum(Candidates):
-    """Posteriors over candidate tags, in logarithms.
+class CandidateLogSum(Candidates):
+    """Posteriors over candidate tags, in logarithms, for any scores at all.
 
-    beta[t-1, u, v] = log Σ_w exp (transitions[u, v, w] + emissions[t, w] + beta[t, v, w])
+    beta[i] = log Σ_j exp (arcs[i, j] + states[j] + beta[j])
     """
 
-    def __init__(self, trellis: Trellis) -> None:
-        super().__init__(trellis, group_log_sum)
+    def __init__(self, trellis: Trellis, scores: TrellisScores) -> None:
+        super().__init__(trellis, scores, group_log_sum)
 
     def log_z(self, alpha: np.ndarray) -> np.ndarray:
-        pairs, begins, widths = self.end_groups()
-        z = np.zeros(len(self.pack.order))
-        if len(widths):
-            z[: len(widths)] = group_log_sum(alpha[pairs] + self.trellis.ending, begins, widths)
-        return z
+        states, begins, widths = self.end_groups()
+        return group_log_sum(alpha[states], begins, widths) if len(widths) else np.zeros(0)
 
     def end(self, alpha: np.ndarray) -> np.ndarray:
         beta = np.full(len(alpha), -np.inf)
-        beta[self.trellis.ends[0]] = self.trellis.ending
+        beta[self.trellis.ends[0]] = 0.0
         return beta
 
-    def back(self, beta: np.ndarray, step: CandidateStep) -> np.ndarray:
-        """Fill in beta before the step; return what its logarithm sums up, for each triple."""
-        here = self.trellis.arrivals[step.pairs] + beta[step.pairs]
-        onward = np.repeat(here, step.widths) + step.scores
-        # The triples that leave one pair are not side by side: sum them by index, relative to each pair's maximum.
-        first = int(step.before.min())
-        place = step.before - first
+    def back(self, beta: np.ndarray, step: Step) -> np.ndarray:
+        """Fill in beta before the step; return what its logarithm sums up, for each arc."""
+        arcs, states = step.arcs, step.arcs.states
+        onward = np.repeat(self.arrivals[states] + beta[states], arcs.widths) + step.values
+        # The arcs that leave one state are not side by side: sum them by index, relative to each state's maximum.
+        first = int(arcs.before[0])
+        place = arcs.before - first
         top = np.full(int(place.max()) + 1, -np.inf)
         np.maximum.at(top, place, onward)
         safe = np.where(np.isneginf(top), 0.0, top)
         sums = np.bincount(place, weights=np.exp(onward - safe[place]), minlength=len(top))
-        left = np.bincount(place, minlength=len(top)) > 0
         with np.errstate(divide="ignore"):
-            beta[first : first + len(top)][left] = (np.log(sums) + safe)[left]
+            beta[first : first + len(top)] = np.log(sums) + safe
         return onward
 
-    def arc_probabilities(
-        self, alpha: np.ndarray, arcs: np.ndarray, step: CandidateStep, log_z: np.ndarray
-    ) -> np.ndarray:
-        return np.asarray(np.exp(alpha[step.before] + arcs - finite(log_z)[self.ranks(step.before)]))
+    def arc_probabilities(self, alpha: np.ndarray, arcs: np.ndarray, step: Step, log_z: np.ndarray) -> np.ndarray:
+        before = step.arcs.before
+        return np.asarray(np.exp(alpha[before] + arcs - finite(log_z)[self.pack.ranks[self.trellis.rows[before]]]))
 
     def probabilities(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
-        return np.asarray(np.exp(alpha + beta - finite(log_z)[self.ranks(slice(None))]))
+        return np.asarray(np.exp(alpha + beta - finite(log_z)[self.pack.ranks[self.trellis.rows]]))
 
     def expected_transitions(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
-        """Return nothing (0, 0): the expected triples are too many to keep; see `arc_probabilities`."""
+        """Return nothing (0, 0): the expected arcs are too many to keep; see `arc_probabilities`."""
         return np.zeros((0, 0))
 
-    def ranks(self, pairs: np.ndarray | slice) -> np.ndarray:
-        """Return the rank of the sentence that each of these pairs belongs to."""
-        trellis = self.trellis
-        return self.pack.ranks[trellis.rows[trellis.here[pairs]]]
+
+class CandidateScaledSum(CandidateLogSum):
+    """Posteriors over candidate tags, in scaled probabilities."""
+
+    def __init__(self, trellis: Trellis, scores: TrellisScores) -> None:
+        super().__init__(trellis, scores)
+        starts = trellis.bounds[:-1]
+        self.shift = np.maximum.reduceat(self.arrivals, starts) if len(starts) else np.empty(0)  # (rows,)
+        self.e = np.exp(self.arrivals - self.shift[trellis.rows])
+        self.c = np.ones(len(starts))  # (rows,)
+
+    def begin(self) -> np.ndarray:
+        alpha = np.empty(len(self.e))
+        alpha[: self.trellis.first] = 1.0
+        return alpha
+
+    def is_exact(self) -> bool:
+        """Check that nothing that matters can underflow, and lay out the arcs if so.
+
+        A state of order n is reached from any state n steps before, so alpha spans at most n times what the scores of
+        one step do.
+        """
+        if not self.trellis.blocks:
+            return True
+        if len(self.trellis.blocks) > 1 or not np.isfinite(self.arrivals).all():
+            return False
+        step = self.lay_out(self.trellis.blocks[0])
+        span = step.values.max() - step.values.min() + (self.shift[self.trellis.rows] - self.arrivals).max()
+        self.only_block = Step(step.arcs, np.exp(step.values))
+        return bool(self.trellis.order * span < SPAN[np.dtype(np.float64)])
+
+    def into(self, alpha: np.ndarray, step: Step) -> None:
+        states = step.arcs.states
+        rows = self.trellis.rows[states]
+        own = slice(int(rows[0]), int(rows[-1]) + 1)
+        now = np.add.reduceat(alpha[step.arcs.before] * step.values, step.arcs.begins)
+        now *= self.e[states]
+        self.c[own] = np.add.reduceat(now, self.trellis.bounds[own] - states.start)
+        scale = 1 / self.c[rows]
+        self.e[states] *= scale
+        np.multiply(now, scale, out=alpha[states])
+
+    def log_z(self, alpha: np.ndarray) -> np.ndarray:
+        """Compute log Z = Σ_rows log c + all that was subtracted, but for the first rows."""
+        logs = np.log(self.c) + self.shift
+        logs[: self.trellis.first] = 0.0
+        return self.pack.sums(logs)
+
+    def end(self, alpha: np.ndarray) -> np.ndarray:
+        beta = np.zeros(len(alpha))
+        beta[self.trellis.ends[0]] = 1.0
+        return beta
+
+    def back(self, beta: np.ndarray, step: Step) -> np.ndarray:
+        """Fill in beta before the step; return its terms, for each arc."""
+        arcs, states = step.arcs, step.arcs.states
+        onward = np.repeat(self.e[states] * beta[states], arcs.widths) * step.values
+        first = int(arcs.before[0])
+        sums = np.bincount(arcs.before - first, weights=onward)
+        beta[first : first + len(sums)] = sums
+        return onward
+
+    def arc_probabilities(self, alpha: np.ndarray, arcs: np.ndarray, step: Step, log_z: np.ndarray) -> np.ndarray:
+        return np.asarray(alpha[step.arcs.before] * arcs)
+
+    def probabilities(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
+        return alpha * beta
+
+
+def candidate_sum(trellis: Trellis, scores: TrellisScores) -> SumKernel:
+    """Choose the fastest arithmetic that is exact for these scores."""
+    with np.errstate(invalid="ignore"):  # -inf - -inf, of scores that only logarithms can add
+        kernel = CandidateScaledSum(trellis, scores)
+        return kernel if kernel.is_exact() else CandidateLogSum(trellis, scores)

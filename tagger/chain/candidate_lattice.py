@@ -1,76 +1,155 @@
-"""`CandidateLattice`: the lattice of second order over a few candidate tags of each token.
+"""`CandidateLattice`: the lattice of first or second order over a few candidate tags of each token.
 
-It chooses the candidates, lays them out (`candidates`) and names the kernels; the answers are those of `PackedLattice`.
+It lays out the candidates (`candidates`), names the kernels and puts the answers back in the order of the tokens. The
+best path and the probabilities are found piece by piece. For the n best paths, and where a tag is forbidden, sentences
+stay whole: what is possible in one piece then says something of the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.chain.candidate_kernels import CandidateMax, CandidateSum
-from tagger.chain.candidates import Scores, Trellis
-from tagger.chain.kernels import MaxKernel, SumKernel
-from tagger.chain.lattice import PackedLattice
-from tagger.chain.pack import Pack
+from tagger.chain.candidate_kernels import CandidateMax, TrellisScores, candidate_sum
+from tagger.chain.candidates import MARK, Trellis
+from tagger.chain.forward_backward import forward_backward, log_norm
+from tagger.chain.nbest import ScoredPath, n_best
+from tagger.chain.viterbi import viterbi
 
 
 @dataclass(frozen=True)
-class CandidateLattice(PackedLattice):
-    """A chain of second order over the best few allowed tags of each token.
+class Candidates:
+    """The candidate tags of N tokens: nodes, token after token. Every token has at least one."""
 
-    Rows as in the pack. `scores` has a line for each distinct word, and so has `candidates`: tags, -1 after the last.
-    """
-
-    pack: Pack
-    model: Scores
-    lines: np.ndarray  # (N,) the line of each row
-    words: np.ndarray  # (lines,) as the model numbers them
-    scores: np.ndarray  # (lines, K)
-    candidates: np.ndarray  # (lines, C)
-    places: np.ndarray  # (lines, C) the model's number for each word with each candidate
-    allowed: np.ndarray | None = None  # (N, K) by row; None: everything
+    tags: np.ndarray  # (nodes,)
+    widths: np.ndarray  # (N,)
 
     @cached_property
-    def trellis(self) -> Trellis:
-        C, K = self.candidates.shape[1], self.scores.shape[1]
-        tags = self.candidates[self.lines]  # (N, C)
-        free = np.ones(len(tags), bool) if self.allowed is None else np.asarray(self.allowed.all(axis=1))
-        if self.allowed is not None:
-            scores = np.where(self.allowed[~free], self.scores[self.lines[~free]], -np.inf)
-            tags[~free] = -1
-            tags[~free, : min(C, K)] = best_tags(scores, C)
-        tags[tags[:, 0] < 0, 0] = 0  # a token that allows nothing has one impossible node
-        row, place = np.nonzero(tags >= 0)
-        tag, line = tags[row, place].astype(np.int64), self.lines[row]
-        emissions, places = self.scores[line, tag], self.places[line, place]
-        if self.allowed is not None:
-            emissions = np.where(self.allowed[row, tag], emissions, -np.inf)
-            bound = np.flatnonzero(~free[row])
-            places[bound] = self.model.places(self.words[line[bound]], tag[bound])
-        return Trellis(self.pack, self.model, tag, np.bincount(row, minlength=len(tags)), emissions, places)
+    def tokens(self) -> np.ndarray:
+        """The token of each node, (nodes,)."""
+        return np.repeat(np.arange(len(self.widths)), self.widths)
 
-    def max_kernel(self) -> MaxKernel:
-        return CandidateMax(self.trellis)
-
-    def nbest_kernel(self) -> MaxKernel:
-        return CandidateMax(self.trellis)
-
-    def sum_kernel(self) -> SumKernel:
-        return CandidateSum(self.trellis)
-
-    def by_tag(self, states: np.ndarray) -> np.ndarray:
-        trellis = self.trellis
-        out = np.zeros((len(self.lines), self.scores.shape[1]))
-        nodes = np.add.reduceat(states, trellis.pairs) if len(states) else states  # the pairs that end in each node
-        out[trellis.rows, trellis.tags] = nodes
+    def dense(self, values: np.ndarray, K: int) -> np.ndarray:
+        """Lay out values (nodes,) by token and tag, (N, K), with zeros elsewhere."""
+        out = np.zeros((len(self.widths), K))
+        out[self.tokens, self.tags] = values
         return out
 
+    def nodes_of(self, tags: np.ndarray) -> np.ndarray:
+        """Find the node of each token (N,) that has this tag, -1 where it is no candidate."""
+        nodes = np.full(len(self.widths), -1)
+        places = np.flatnonzero(self.tags == tags[self.tokens])
+        nodes[self.tokens[places]] = places
+        return nodes
+
+
+class NodeScores(Protocol):
+    """A model's scores for the nodes of candidates."""
+
+    @property
+    def order(self) -> int:
+        """1 or 2."""
+
+    def possible(self) -> np.ndarray:
+        """Return True for each node that is not forbidden, (nodes,)."""
+
+    def only(self, nodes: np.ndarray) -> NodeScores:
+        """Return the scores of some of the nodes."""
+
+    def on(self, trellis: Trellis) -> TrellisScores:
+        """Return the scores of the states and arcs of a trellis of these nodes."""
+
+
+Proposer = Callable[["np.ndarray | None"], tuple[Candidates, NodeScores]]  # from the tags allowed (N, K), None for all
+
+
+@dataclass(frozen=True)
+class CandidateLattice:
+    """A chain over the candidates that `propose` names for B sentences; a constraint may bring in other tags."""
+
+    lengths: np.ndarray  # (B,)
+    K: int
+    propose: Proposer
+    allowed: np.ndarray | None = None  # (N, K); None: everything
+
+    @cached_property
+    def proposal(self) -> tuple[Candidates, NodeScores]:
+        """The candidates, and the scores of their nodes."""
+        return self.propose(self.allowed)
+
+    @property
+    def candidates(self) -> Candidates:
+        """The candidates of each token."""
+        return self.proposal[0]
+
+    @cached_property
+    def free(self) -> bool:
+        """Whether all nodes are possible, so that sentences may be cut into pieces."""
+        return bool(self.proposal[1].possible().all())
+
+    def trellis(self, cut: bool) -> Trellis:
+        """Lay out the candidates."""
+        return Trellis(self.candidates.widths, self.lengths, self.proposal[1].order, cut)
+
+    def best(self) -> np.ndarray:
+        candidates, scores = self.proposal
+        trellis = self.trellis(self.free)
+        nodes = np.cumsum(candidates.widths) - candidates.widths  # right where there is one candidate
+        inside = trellis.tokens != MARK
+        nodes[trellis.tokens[inside]] = viterbi(CandidateMax(trellis, scores.on(trellis)))[inside]
+        return candidates.tags[nodes]
+
+    def path_scores(self, tags: np.ndarray) -> np.ndarray:
+        candidates, scores = self.proposal
+        nodes = candidates.nodes_of(tags)
+        # A trellis with one candidate for each token has one path.
+        path = Trellis(np.ones(len(nodes), np.int64), self.lengths, scores.order, cut=False)
+        along = scores.only(nodes).on(path)
+        values = np.zeros(len(path.rows))
+        values[path.first :] = along.arrivals[path.first :] + along.arcs(path.arcs(slice(path.first, len(values))))
+        sums = self.by_sentence(path, path.pack.sums(values))
+        missing = np.repeat(np.arange(len(self.lengths)), self.lengths)[nodes < 0]
+        sums[missing] = -np.inf
+        return sums
+
+    def n_best(self, n: int) -> list[list[ScoredPath]]:
+        candidates, scores = self.proposal
+        trellis = self.trellis(cut=False)
+        by_rank = n_best(CandidateMax(trellis, scores.on(trellis)), n)
+        places = iter(trellis.pack.rank_of.tolist())
+        # A path of nodes begins and ends with a mark.
+        found = [by_rank[next(places)] if length else [(0.0, np.empty(2, np.int64))] for length in self.lengths]
+        return [[(score, candidates.tags[path[1:-1]]) for score, path in paths[:n]] for paths in found]
+
+    def node_marginals(self) -> np.ndarray:
+        """Compute the probability of each node, (nodes,)."""
+        candidates, scores = self.proposal
+        trellis = self.trellis(self.free)
+        states = forward_backward(candidate_sum(trellis, scores.on(trellis))).states[trellis.first :]
+        P = np.bincount(trellis.here[trellis.first :], weights=states, minlength=trellis.mark + 1)[:-1]
+        if self.free:
+            P[candidates.widths[candidates.tokens] == 1] = 1.0
+        return P
+
+    def marginals(self) -> np.ndarray:
+        return self.candidates.dense(self.node_marginals(), self.K)
+
+    def log_z(self) -> np.ndarray:
+        trellis = self.trellis(cut=False)
+        return self.by_sentence(trellis, log_norm(candidate_sum(trellis, self.proposal[1].on(trellis))))
+
     def restrict(self, allowed: np.ndarray) -> CandidateLattice:
-        rows = allowed[self.pack.tokens]
-        return replace(self, allowed=rows if self.allowed is None else rows & self.allowed)
+        return replace(self, allowed=allowed if self.allowed is None else allowed & self.allowed)
+
+    def by_sentence(self, trellis: Trellis, numbers: np.ndarray) -> np.ndarray:
+        """Return numbers by rank of a trellis of whole sentences in the order of the sentences, (B,)."""
+        out = np.zeros(len(self.lengths))
+        out[self.lengths > 0] = numbers[trellis.pack.rank_of]
+        return out
 
 
 def best_tags(scores: np.ndarray, C: int) -> np.ndarray:

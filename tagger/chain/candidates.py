@@ -1,20 +1,25 @@
-"""The layout of a second-order chain over candidate tags.
+"""The layout of chains of first and second order over the candidate tags of each token.
 
 The score of a tag path y of a sentence with T tokens, with the mark K before the sentence and after it, is
 
-    s(y) = Σ_t emissions[t, y_t] + Σ_t transitions[y_{t-2}, y_{t-1}, y_t] + transitions[y_{T-1}, y_T, K]
+    order 1:  s(y) = Σ_t emissions[t, y_t] + Σ_t transitions[y_{t-1}, y_t]              t = 1 … T + 1
+    order 2:  s(y) = Σ_t emissions[t, y_t] + Σ_t transitions[y_{t-2}, y_{t-1}, y_t]
 
-A *node* is a token with one of its candidates, a *pair* two neighbouring nodes, a *triple* three. The states of the
-recursions are pairs, and the arcs of a step are triples. Tokens have different numbers of candidates, so all of these
-are ragged: they lie in long flat arrays, the triples that lead to a pair side by side, and one `reduceat` takes the
-maximum (or the sum) of every group at once, for a whole step of a pack. All scores are logarithms in float64.
+A *node* is a token with one of its candidates. The *states* of the recursions are nodes (order 1) or pairs of
+neighbouring nodes (order 2), and *arcs* lead from the states of a token to those of the next. Tokens have different
+numbers of candidates, so all of these are ragged: they are in long flat arrays, the arcs into a state side by side, and
+one `reduceat` takes the maximum (or the sum) of every group at once, for a whole step of a pack.
+
+*Pieces.* A token with one candidate is fixed. As many fixed tokens in a row as the order has make what is before them
+independent of what is after them, so a sentence is cut there into short pieces, which are packed by length like
+sentences. A piece begins with one state, the fixed tokens before it, and ends with the fixed tokens after it, or with
+the mark. What lies between the pieces is the same on every path. Marks are fixed tokens too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -22,161 +27,156 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.ragged import consecutive, ranges
 from tagger.chain.pack import Pack
 
-BLOCK_TRIPLES = 1 << 20  # triples laid out at a time
-
-
-class Scores(Protocol):
-    """A model of second order. Pairs are u · (K + 1) + v; `places` the model's own numbers of words with tags v."""
-
-    @property
-    def K(self) -> int: ...
-
-    def places(self, words: np.ndarray, tags: np.ndarray) -> np.ndarray:
-        """Return the places of words, as the model numbers them, with tags v."""
-
-    def arrivals(self, pairs: np.ndarray, emissions: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return emissions[t, v] where they depend on u too."""
-
-    def onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return transitions[u, v, w]."""
+BLOCK_ARCS = 1 << 20  # arcs laid out at a time
+MARK = -1  # instead of a token
 
 
 @dataclass(frozen=True)
-class CandidateStep:
-    """Consecutive pairs that have a token before them, and the triples that lead to each, side by side."""
+class Arcs:
+    """All arcs into consecutive states, those into one state side by side."""
 
-    pairs: slice
-    before: np.ndarray  # for each triple, the pair it comes from
-    scores: np.ndarray  # for each triple, its transition
-    begins: np.ndarray  # for each pair, its first triple
-    widths: np.ndarray  # for each pair, the number of its triples
+    states: slice
+    before: np.ndarray  # (arcs,) the state that each comes from
+    begins: np.ndarray  # (states,) the first arc of each state
+    widths: np.ndarray  # (states,) the number of its arcs
 
-    def part(self, begin: int, end: int) -> CandidateStep:
-        """Cut out the pairs from `begin` to `end`."""
-        own = slice(begin - self.pairs.start, end - self.pairs.start)
+    @property
+    def after(self) -> np.ndarray:
+        """The state that each arc leads to, (arcs,)."""
+        return np.repeat(np.arange(self.states.start, self.states.stop), self.widths)
+
+    def part(self, begin: int, end: int) -> tuple[Arcs, slice]:
+        """Cut out the arcs into the states from `begin` to `end`; return them, and where they are among all."""
+        own = slice(begin - self.states.start, end - self.states.start)
         begins, widths = self.begins[own], self.widths[own]
         inside = slice(int(begins[0]), int(begins[-1] + widths[-1]))
-        return CandidateStep(slice(begin, end), self.before[inside], self.scores[inside], begins - inside.start, widths)
+        return Arcs(slice(begin, end), self.before[inside], begins - inside.start, widths), inside
 
 
-@dataclass(frozen=True)
 class Trellis:
-    """Nodes, pairs and scores of a pack of sentences. Every row has at least one node; a score may be -inf."""
+    """The pieces of sentences whose N tokens have `widths` candidates each, with their states and arcs.
 
-    pack: Pack
-    model: Scores
-    tags: np.ndarray  # (nodes,) by row
-    widths: np.ndarray  # (N,) nodes of each row
-    emissions: np.ndarray  # (nodes,)
-    places: np.ndarray  # (nodes,) the model's number for the word with that tag
+    Nodes are numbered token after token; the mark is one more node. With `cut=False` a piece is a whole sentence.
+    Sentences without tokens have no piece.
+    """
+
+    def __init__(self, widths: np.ndarray, lengths: np.ndarray, order: int, cut: bool = True) -> None:
+        self.order, self.mark = order, int(widths.sum())
+        lengths = lengths[lengths > 0]
+        tokens, width, first = with_marks(widths, lengths, order)  # of all positions
+        begins, ends = find_pieces(width, lengths + order + 1, order, cut)
+        # A piece has a row for the position before it, where it begins, and one for each of its own positions.
+        self.pack = Pack.of(ends - begins + 1)
+        position = consecutive(begins - 1, ends - begins + 1)[self.pack.tokens]
+        self.tokens = tokens[position]  # (rows,) MARK for a mark
+        self.first_node, self.row_nodes = first[position], width[position]
+        self.beginning = first[position[: self.pack.first] - 1]  # the node before the first row, for order 2
+        # The states of a row: for each node, one (order 1), or one for each node of the row before (order 2).
+        self.per_node = np.ones(len(position), np.int64)
+        if order == 2:
+            self.per_node[self.pack.first :] = self.row_nodes[self.pack.before]
+        self.bounds = np.append(0, np.cumsum(self.row_nodes * self.per_node))  # (rows + 1,) first state of each row
 
     @property
-    def K(self) -> int:
-        return self.model.K
-
-    @cached_property
-    def nodes(self) -> np.ndarray:
-        """First node of each row, (N,)."""
-        return np.cumsum(self.widths) - self.widths
+    def first(self) -> int:
+        """Number of states that begin a piece, one for each piece."""
+        return self.pack.first
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Row of each node, (nodes,)."""
-        return np.repeat(np.arange(len(self.widths)), self.widths)
+        """Row of each state, (states,)."""
+        return np.repeat(np.arange(len(self.tokens)), np.diff(self.bounds))
 
     @cached_property
-    def pair_widths(self) -> np.ndarray:
-        """Number of pairs that end in each node, (nodes,): one per node of the row before, or one after the mark."""
-        before = np.ones(len(self.widths), np.int64)
-        before[self.pack.first :] = self.widths[self.pack.before]
-        return before[self.rows]
-
-    @cached_property
-    def pairs(self) -> np.ndarray:
-        """First pair that ends in each node, (nodes,)."""
-        return np.cumsum(self.pair_widths) - self.pair_widths
+    def offsets(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each state the number of its node in its row, and of the node before in the row before, (states,)."""
+        here, before = np.divmod(ranges(np.diff(self.bounds)), self.per_node[self.rows])
+        return here, before
 
     @cached_property
     def here(self) -> np.ndarray:
-        """Node in which each pair ends, (pairs,)."""
-        return np.repeat(np.arange(len(self.tags)), self.pair_widths)
+        """Node of each state, (states,)."""
+        return self.first_node[self.rows] + self.offsets[0]
 
     @cached_property
     def there(self) -> np.ndarray:
-        """Node in which each pair begins, (pairs,); -1 for the mark before a sentence."""
-        before = np.full(len(self.widths), -1)
-        before[self.pack.first :] = self.nodes[self.pack.before]
-        return before[self.rows][self.here] + ranges(self.pair_widths)
+        """Node before that of each state, (states,), for order 2."""
+        before = np.append(self.beginning, self.first_node[self.pack.before])
+        return before[self.rows] + self.offsets[1]
 
     @cached_property
-    def keys(self) -> np.ndarray:
-        """Tags of each pair as u · (K + 1) + v, (pairs,)."""
-        return np.append(self.tags, self.K)[self.there] * (self.K + 1) + self.tags[self.here]
+    def sources(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each state after the first ones, the first state that leads to it, and how many do."""
+        before = self.pack.before[self.rows[self.first :] - self.first]  # the row before
+        if self.order == 1:
+            return self.bounds[before], self.row_nodes[before]
+        # Those of the row before that are in the node that this state comes from.
+        return self.bounds[before] + self.offsets[1][self.first :] * self.per_node[before], self.per_node[before]
+
+    def arcs(self, states: slice) -> Arcs:
+        """Lay out the arcs into these states, which come after the first ones."""
+        first, widths = (array[states.start - self.first : states.stop - self.first] for array in self.sources)
+        return Arcs(states, consecutive(first, widths), np.cumsum(widths) - widths, widths)
 
     @cached_property
-    def arrivals(self) -> np.ndarray:
-        """Emission of the node in which each pair ends, (pairs,)."""
-        return self.model.arrivals(self.keys, self.emissions[self.here], self.places[self.here])
-
-    @cached_property
-    def pair_bounds(self) -> np.ndarray:
-        """First pair of each row, (N + 1,)."""
-        return np.append(self.pairs, len(self.here))[np.append(self.nodes, len(self.tags))]
-
-    @cached_property
-    def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs that end sentences, and how many each sentence has, by rank."""
-        last = self.pack.last
-        widths = self.pair_bounds[last + 1] - self.pair_bounds[last]
-        return consecutive(self.pair_bounds[last], widths), widths
-
-    @cached_property
-    def ending(self) -> np.ndarray:
-        """transitions[u, v, K] for each pair that ends a sentence."""
-        pairs = self.ends[0]
-        return self.onward(pairs, np.full(len(pairs), self.K))
-
-    @cached_property
-    def starting(self) -> np.ndarray:
-        """transitions[K, K, v] + emission for the pairs of the first tokens."""
-        nodes = slice(0, int(self.pair_bounds[self.pack.first]))  # one pair for each node
-        mark = np.full(nodes.stop, self.K * (self.K + 1) + self.K)
-        return self.model.onward(mark, self.tags[nodes], np.full(nodes.stop, -1)) + self.arrivals[nodes]
-
-    def onward(self, pairs: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Return transitions[u, v, w] for these pairs (u, v) and tags w."""
-        return self.model.onward(self.keys[pairs], w, self.places[self.here[pairs]])
-
-    def triples(self, pairs: slice) -> CandidateStep:
-        """Lay out the triples (u, v, w) of each pair (v, w) of the slice, which begins after the first tokens."""
-        there = self.there[pairs]
-        widths = self.pair_widths[there]
-        before = consecutive(self.pairs[there], widths)
-        scores = self.onward(before, np.repeat(self.tags[self.here[pairs]], widths))
-        return CandidateStep(pairs, before, scores, np.cumsum(widths) - widths, widths)
-
-    def steps(self, backwards: bool = False) -> Iterator[CandidateStep]:
-        """Yield one step per token after the first; laid out many at a time, which is faster."""
-        bounds = self.pair_bounds[np.append(self.pack.starts, len(self.widths))[1:]].tolist()  # of the steps
-        for block in reversed(self.blocks) if backwards else self.blocks:
-            first, last = bounds[block[0]], bounds[block[-1] + 1]
-            whole = self.only_block if len(self.blocks) == 1 else self.triples(slice(first, last))
-            for t in reversed(block) if backwards else block:
-                yield whole.part(bounds[t], bounds[t + 1])
-
-    @cached_property
-    def only_block(self) -> CandidateStep:
-        """All triples, kept for the way back where they fit one block."""
-        return self.triples(slice(int(self.pair_bounds[self.pack.first]), len(self.here)))
+    def step_bounds(self) -> list[int]:
+        """First state of each step, and the number of states."""
+        bounds: list[int] = self.bounds[np.append(self.pack.starts, len(self.tokens))].tolist()
+        return bounds
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """Steps after the first, in groups of about BLOCK_TRIPLES triples."""
-        starts = self.pair_bounds[self.pack.starts[1:]]
-        leading = np.cumsum(self.pair_widths[self.there[starts[0] :]]) if len(starts) else np.empty(0, np.int64)
-        group = np.append(0, leading)[starts - starts[:1]] // BLOCK_TRIPLES  # of the triples before each step
-        return [
-            block.tolist()
-            for block in np.split(np.arange(len(starts)), np.flatnonzero(np.diff(group)) + 1)
-            if len(block)
-        ]
+        """Steps after the first, in groups of about BLOCK_ARCS arcs."""
+        bounds = np.array(self.step_bounds[1:])
+        before = np.append(0, np.cumsum(self.sources[1]))[bounds - self.first] // BLOCK_ARCS  # blocks before each step
+        steps = np.arange(1, len(bounds))
+        return [block.tolist() for block in np.split(steps, np.flatnonzero(np.diff(before[:-1])) + 1) if len(block)]
+
+    def block_arcs(self, block: list[int]) -> Arcs:
+        """Lay out the arcs of a block of steps."""
+        return self.all_arcs if len(self.blocks) == 1 else self.arcs_between(block[0], block[-1] + 1)
+
+    def arcs_between(self, first: int, end: int) -> Arcs:
+        """Lay out the arcs of the steps from `first` to the one before `end`."""
+        return self.arcs(slice(self.step_bounds[first], self.step_bounds[end]))
+
+    @cached_property
+    def all_arcs(self) -> Arcs:
+        """All arcs, kept where they fit one block."""
+        return self.arcs_between(1, len(self.step_bounds) - 1)
+
+    @cached_property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """States that end pieces, and how many each piece has, by rank."""
+        last = self.pack.last
+        widths = self.bounds[last + 1] - self.bounds[last]
+        return consecutive(self.bounds[last], widths), widths
+
+
+def with_marks(widths: np.ndarray, lengths: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lay out sentences with `order` marks before and one after each; return tokens, widths and first nodes."""
+    token = consecutive(np.cumsum(lengths + order + 1) - lengths - 1, lengths)  # positions of the tokens
+    positions = int((lengths + order + 1).sum())
+    tokens, width, first = np.full(positions, MARK), np.ones(positions, np.int64), np.full(positions, widths.sum())
+    tokens[token], width[token], first[token] = np.arange(len(widths)), widths, np.cumsum(widths) - widths
+    return tokens, width, first
+
+
+def find_pieces(width: np.ndarray, lengths: np.ndarray, order: int, cut: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first position of each piece, and the one after its last; `lengths` are those with marks."""
+    stops = np.cumsum(lengths)
+    if not cut:
+        return stops - lengths + order, stops
+    free = np.flatnonzero(width > 1)
+    sentence = np.repeat(np.arange(len(lengths)), lengths)[free]
+    new = np.ones(len(free), bool)  # whether a piece begins here: `order` fixed positions are between, or a border
+    new[1:] = (np.diff(free) > order) | (sentence[1:] != sentence[:-1])
+    begins = np.flatnonzero(new)
+    lasts = np.append(begins[1:], len(free))[: len(begins)] - 1
+    return free[begins], np.minimum(free[lasts] + order + 1, stops[sentence[lasts]])
+
+
+def steps_of(trellis: Trellis, block: list[int], backwards: bool) -> Iterator[tuple[int, int]]:
+    """Yield the states of each step of a block, from the first to the one after the last."""
+    for t in reversed(block) if backwards else block:
+        yield trellis.step_bounds[t], trellis.step_bounds[t + 1]

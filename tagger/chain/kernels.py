@@ -4,7 +4,7 @@
 dense kernels are here: a state is a token with one of K tags, scores are (N, K) arrays, and a step is a function from
 the scores (B, K) of the tokens before to those of the tokens here. Which function makes the difference between the
 maximum (`max_step`, or `pruning.PrunedStep`) and the sum (`log_sum_step`). `scaled` has the sum in probabilities
-instead of logarithms, `candidates` the kernels of second order over candidate tags.
+instead of logarithms, `candidate_kernels` the kernels over candidate tags.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tagger.chain.pack import Pack
-from tagger.chain.scores import Chain, path_scores
+from tagger.chain.scores import Chain
 
 LOG_CELLS = 1 << 22  # cells of the (rows, K, K) arrays in log space
 
@@ -53,10 +53,7 @@ class MaxKernel(Kernel, Protocol):
         """List the states before a state, and for each the score of going on there, `score` being what follows."""
 
     def tags(self, states: np.ndarray) -> np.ndarray:
-        """Return the tags of states."""
-
-    def path_scores(self, delta: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Compute the score (B,) of the path through each sentence, given the state of each row (N,)."""
+        """Return the tags of states, or their nodes."""
 
 
 class SumKernel(Kernel, Protocol):
@@ -136,9 +133,6 @@ class DenseMax(Dense):
 
     def tags(self, states: np.ndarray) -> np.ndarray:
         return states % len(self.into_tag)
-
-    def path_scores(self, delta: np.ndarray, states: np.ndarray) -> np.ndarray:
-        return path_scores(self.chain, states)
 
 
 class LogSum(Dense):

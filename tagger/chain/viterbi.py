@@ -14,8 +14,8 @@ from tagger.chain.kernels import MaxKernel
 from tagger.chain.recursion import forward
 
 
-def viterbi(kernel: MaxKernel) -> tuple[np.ndarray, np.ndarray]:
-    """Find the best tag of each row (N,) and the score of each sentence's path (B,), -inf where no path is allowed."""
+def viterbi(kernel: MaxKernel) -> np.ndarray:
+    """Find the best tag of each row (N,)."""
     pack = kernel.pack
     delta = forward(kernel)
     states = np.zeros(len(pack.tokens), np.int64)  # the state of each row on the best path
@@ -23,4 +23,4 @@ def viterbi(kernel: MaxKernel) -> tuple[np.ndarray, np.ndarray]:
     rows = reversed(list(pack.steps()))
     for step, (before, here) in zip(kernel.steps(backwards=True), rows, strict=True):
         states[before] = kernel.best_before(delta, step, states[here])
-    return kernel.tags(states), kernel.path_scores(delta, states)
+    return kernel.tags(states)

@@ -7,7 +7,7 @@ to the trainer. With an initial model, its tags, words and features join those o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,12 +17,14 @@ from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import tag_numbers
 from tagger.corpus.partial import OPEN, Choices, read_choices, renumber_tags
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+from tagger.crf.proposal import cross_fit, joined, propose_all, with_gold
 from tagger.crf.warm_start import continue_from
 from tagger.errors import TrainingError
 from tagger.features.encoder import learn_features
 from tagger.features.tag_parts import TagParts, separator_of
 from tagger.features.template import check_classes, class_features, class_sizes, margin, parse_templates, template_text
 from tagger.features.word_classes import WordClasses
+from tagger.hmm.tagger import HMMTagger
 from tagger.normalization import NFC, NormalizationForm
 from tagger.sentence import Sentence
 from tagger.words.lexicon import Lexicon
@@ -31,6 +33,9 @@ from tagger.words.windows import Windows
 
 if TYPE_CHECKING:
     from tagger.crf.tagger import CRFTagger
+
+MAX_DENSE_TAGS = 128  # from here on training on all tags takes minutes (docs/lab-notes/candidates.md)
+DEFAULT_THRESHOLD = 1e-3
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,9 @@ class Encoding:
     template: str
     lexicon: Lexicon
     seen: np.ndarray  # marks of the sentences (`words.overlap`)
+    threshold: float | None  # lowest probability of a candidate; None if all tags are candidates
+    proposer: HMMTagger | None
+    missed: int  # tokens whose right tag was no candidate
 
 
 def encode_corpus(
@@ -73,8 +81,50 @@ def encode_corpus(
         templates, events, event_tags, tag_parts, settings.min_count, settings.min_pair_count, classes
     )
     corpus = EncodedCorpus(features, values, windows, trained, tags, choices, K, tag_parts)
-    encoding = Encoding(corpus, ParameterLayout(corpus, counts), tag_set, template, lexicon, seen)
+    threshold = threshold_of(settings, init, K)
+    hmm, missed = None, 0
+    if threshold is not None:
+        corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold)
+        lexicon = lexicon if init else hmm.lexicon_  # the same words and counts
+    layout = ParameterLayout(corpus, counts, order=settings.order)
+    encoding = Encoding(corpus, layout, tag_set, template, lexicon, seen, threshold, hmm, missed)
     return continue_from(init, encoding, counts) if init else encoding
+
+
+def threshold_of(settings: CRFTagger, init: CRFTagger | None, K: int) -> float | None:
+    """Return the lowest probability of a candidate; None if all tags are candidates."""
+    if settings.candidates == "auto":
+        if init is not None:
+            return init.threshold_
+        return DEFAULT_THRESHOLD if settings.order == 2 or K > MAX_DENSE_TAGS else None
+    return None if settings.candidates == "all" else float(settings.candidates)
+
+
+def add_candidates(
+    corpus: EncodedCorpus,
+    settings: CRFTagger,
+    sentences: Sequence[Sentence],
+    init: CRFTagger | None,
+    tag_set: list[str],
+    threshold: float,
+) -> tuple[EncodedCorpus, HMMTagger, int]:
+    """Add the candidates of each token to a corpus; return it, the HMM that proposes, and how often it was wrong.
+
+    A model that is adapted keeps its HMM, which has not seen the new corpus.
+    """
+    if init is not None:
+        hmm = init.proposer_
+        if hmm is None or hmm.classes_ != tag_set:
+            raise TrainingError(
+                "init: expected a model with candidates and all tags of the corpus. Use candidates='all'."
+            )
+        words = [s.words[:n] for s, n in zip(sentences, corpus.lengths.tolist(), strict=True)]
+        proposal = joined(propose_all(hmm, words, threshold))
+    else:
+        hmm = HMMTagger(partial=settings.partial).fit(sentences)
+        proposal = cross_fit(hmm, sentences, corpus.lengths, tag_set, threshold)
+    proposal, is_right, missed = with_gold(proposal, corpus.tags, corpus.choices, threshold)
+    return replace(corpus, proposal=proposal, is_right=is_right), hmm, missed
 
 
 def read_tags(sentences: Sequence[Sentence], partial: bool) -> tuple[list[str], np.ndarray, Choices]:

@@ -87,7 +87,7 @@ class PenalizedLikelihood:
         return range(len(self.packs))
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        w, *chain_scores = self.layout.split(weights)
+        w, *chain_scores, _, _ = self.layout.split(weights)
         w = w.astype(self.dtype)
         tables = self.map(lambda table: table.scores(w, self.tag_parts.columns), self.tables)
 
@@ -101,7 +101,7 @@ class PenalizedLikelihood:
             gradient[self.narrow[i].params] += pack.narrow
         steps = sum(pack.transitions for pack in packs).ravel()[self.layout.seen]
         ends = [sum(pack.starts for pack in packs), sum(pack.ends for pack in packs)]
-        gradient[self.layout.features_end :] = np.concatenate([steps, *ends])
+        gradient[self.layout.features_end :] = np.concatenate([steps, *ends])  # of order 1, without candidates
         gradient *= self.scale
         distance = weights - self.layout.centre
         gradient += 2 * self.l2 * distance

@@ -6,11 +6,13 @@ A chain has as many transitions as pairs of tags, most of which never occur: onl
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from tagger.arrays.ragged import ranges
+from tagger.arrays.ragged import consecutive, ranges
 from tagger.corpus.partial import OPEN, Choices
+from tagger.crf.proposal import Proposal
 from tagger.features.encoder import Features
 from tagger.features.tag_parts import TagParts
 from tagger.words.windows import Windows
@@ -28,13 +30,33 @@ class EncodedCorpus:
     choices: Choices
     K: int
     tag_parts: TagParts
+    proposal: Proposal | None = None  # the candidates, with the right tags among them; None if all tags are
+    is_right: np.ndarray | None = None  # (nodes,) whether a node of the proposal is on an allowed path
+
+
+class ChainWeights(NamedTuple):
+    """All weights of a CRF: of its features, of its chain, and of the HMM's log-probability."""
+
+    features: np.ndarray  # (P,)
+    start: np.ndarray  # (K,)
+    transitions: np.ndarray  # (K, K)
+    end: np.ndarray  # (K,)
+    trigrams: np.ndarray  # one for each tag trigram seen; empty for order 1
+    posterior: np.ndarray  # (1,); empty without candidates
 
 
 class ParameterLayout:
-    """The order of the weights: those of the features, then one for each tag bigram seen, K starts, K ends."""
+    """The order of the weights: features, tag bigrams seen, K starts, K ends, tag trigrams seen, the posterior's."""
 
-    def __init__(self, corpus: EncodedCorpus, feature_counts: np.ndarray, also_seen: np.ndarray | None = None) -> None:
-        self.K, self.features_end = corpus.K, len(feature_counts)
+    def __init__(
+        self,
+        corpus: EncodedCorpus,
+        feature_counts: np.ndarray,
+        also_seen: np.ndarray | None = None,
+        order: int = 1,
+        trigrams: np.ndarray | None = None,
+    ) -> None:
+        self.K, self.features_end, self.order = corpus.K, len(feature_counts), order
         bigrams, occurrences = np.unique(tag_bigrams(corpus), return_counts=True)
         self.seen = bigrams if also_seen is None else np.union1d(bigrams, also_seen)  # previous · K + next
         bigram_counts = np.zeros(len(self.seen))
@@ -42,20 +64,42 @@ class ParameterLayout:
         ends = np.cumsum(corpus.lengths)
         firsts, lasts = corpus.tags[ends - corpus.lengths], corpus.tags[ends - 1]
         edge_counts = [np.bincount(tags[tags != OPEN], minlength=self.K) for tags in (firsts, lasts)]
-        self.counts = np.concatenate([feature_counts, bigram_counts, *edge_counts]).astype(np.float64)  # in the corpus
+        keys, trigram_counts = tag_trigrams(corpus) if order == 2 else (np.empty(0, np.int64), np.empty(0))
+        self.trigrams = keys if trigrams is None else np.union1d(keys, trigrams)  # (u · (K + 1) + v) · (K + 1) + w
+        all_counts = np.zeros(len(self.trigrams))
+        all_counts[np.searchsorted(self.trigrams, keys)] = trigram_counts
+        nodes = np.array([] if corpus.proposal is None else [len(corpus.proposal.log_posterior)])
+        counts: list[np.ndarray] = [feature_counts, bigram_counts, *edge_counts, all_counts, nodes]
+        self.counts = np.concatenate(counts).astype(np.float64)  # in the corpus
+        self.bounds = np.cumsum([len(part) for part in counts])[:-1]
         self.size = len(self.counts)
         self.centre = np.zeros(self.size)  # the L2 penalty is the distance from here
 
-    def join(self, w: np.ndarray, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> np.ndarray:
+    def join(self, weights: ChainWeights) -> np.ndarray:
         """Join all weights to one vector; the inverse of `split`."""
-        return np.concatenate([w, transitions.ravel()[self.seen], start, end]).astype(np.float64)
+        w, start, transitions, end, trigrams, posterior = weights
+        parts = [w, transitions.ravel()[self.seen], start, end, trigrams, posterior]
+        return np.concatenate(parts).astype(np.float64)
 
-    def split(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Split the vector into the weights of the features, start (K,), transitions (K, K) and end (K,)."""
-        w, steps, start, end = np.split(weights, np.cumsum([self.features_end, len(self.seen), self.K]))
+    def split(self, weights: np.ndarray) -> ChainWeights:
+        """Split the vector into its parts."""
+        w, steps, start, end, trigrams, posterior = np.split(weights, self.bounds)
         transitions = np.zeros(self.K * self.K)
         transitions[self.seen] = steps
-        return w, start, transitions.reshape(self.K, self.K), end
+        return ChainWeights(w, start, transitions.reshape(self.K, self.K), end, trigrams, posterior)
+
+
+def tag_trigrams(corpus: EncodedCorpus) -> tuple[np.ndarray, np.ndarray]:
+    """Count the tag trigrams, with the mark K before and after sentences; open tags have none."""
+    width, T = corpus.K + 1, corpus.lengths[corpus.lengths > 0]
+    marked = np.full(len(corpus.tags) + 3 * len(T), corpus.K)  # two marks before each sentence, one after
+    marked[consecutive(np.cumsum(T + 3) - T - 1, T)] = corpus.tags
+    u, v, w = marked[:-2], marked[1:-1], marked[2:]
+    inside = (v != corpus.K) | (u == corpus.K)  # a mark after a tag ends a sentence
+    inside &= (w != corpus.K) | (v != corpus.K)
+    inside &= np.minimum(np.minimum(u, v), w) != OPEN
+    keys, counts = np.unique(((u * width + v) * width + w)[inside], return_counts=True)
+    return keys, counts
 
 
 def tag_bigrams(corpus: EncodedCorpus) -> np.ndarray:

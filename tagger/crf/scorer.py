@@ -12,9 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tagger.arrays.caching import cached_property
 from tagger.arrays.hash_index import Keys
+from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.pack import Pack
 from tagger.features.encoder import Features, token_keys, word_keys
+from tagger.features.parameter_index import ParameterIndex
 from tagger.features.tag_parts import TagParts
 from tagger.words.cache import WordCache
 from tagger.words.windows import MARKS, Windows, laid_out
@@ -48,6 +51,32 @@ class FeatureScorer:
         if self.of_several_words:
             self.add_several(E, windows, {name: self.cache.arrays[name] for name in self.functions_of_several})
         return E
+
+    def node_scores(self, sentences: list[Sequence[str]], candidates: Candidates) -> np.ndarray:
+        """Compute the scores of nodes (nodes,): of tokens with a choice, 0 elsewhere."""
+        rows, lengths = self.cache.find(sentences), np.array([len(words) for words in sentences], np.int64)
+        nodes = np.flatnonzero(candidates.widths[candidates.tokens] > 1)
+        tokens, tags = candidates.tokens[nodes], candidates.tags[nodes]
+        places, around = laid_out(rows, lengths, self.features.margin, (BEFORE, AFTER))
+        windows = Windows((), places[tokens], around)
+        scores = np.zeros(len(nodes))
+        for offset in self.by_offset:
+            scores += self.cache.arrays[f"scores {offset}"][windows.at(offset), tags]
+        values = {name: self.cache.arrays[name] for name in self.functions_of_several}
+        keys = (
+            token_keys(self.features.templates[t], values, windows, self.features.radix) for t in self.of_several_words
+        )
+        ids = [self.ids(t, key) for t, key in zip(self.of_several_words, keys, strict=True)]
+        params, owners = self.parameters.find(ids, tags)
+        scores += np.bincount(owners, weights=self.weights[params], minlength=len(nodes))
+        out = np.zeros(len(candidates.tags))
+        out[nodes] = scores
+        return out
+
+    @cached_property
+    def parameters(self) -> ParameterIndex:
+        """The index of parameters by feature and tag."""
+        return ParameterIndex(self.features, self.tag_parts)
 
     def add_several(self, E: np.ndarray, windows: Windows, values: dict[str, np.ndarray]) -> None:
         """Add the weights of the features of several words to the emissions (N, K)."""

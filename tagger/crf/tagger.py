@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagger.arrays.npz import Archive, Arrays, narrow_floats
+from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer
+from tagger.crf.storage import model_arrays, restore_model
 from tagger.crf.summary import crf_summary
-from tagger.errors import TemplateError, TrainingError
+from tagger.crf.trigrams import TagTrigrams
+from tagger.errors import TrainingError
 from tagger.features.encoder import Features
-from tagger.features.tag_parts import PART_SEPARATORS, TagParts
-from tagger.features.template import parse_templates
+from tagger.features.tag_parts import TagParts
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms, TransitionTable
@@ -31,10 +32,10 @@ from tagger.models.explain import step_terms
 from tagger.models.monitor import ProgressCallback, TrainingMonitor
 from tagger.models.summary import Section
 from tagger.sentence import Sentence, Words
-from tagger.words.lexicon import Lexicon
 
 if TYPE_CHECKING:
     from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+    from tagger.hmm.tagger import HMMTagger
 
 LEVELS = 512  # of a stored weight's size
 
@@ -44,6 +45,11 @@ class CRFTagger(Tagger):
 
     Parameters
     ----------
+    order : int
+        1 or 2, the number of previous tags that a tag depends on; 2 needs candidates.
+    candidates : str or float
+        The tags that are considered for a token: ``all``, or those that an HMM, trained along, gives a probability
+        above this number, e.g. 0.001. ``auto`` is 0.001 for order 2 and for more than 128 tags, else ``all``.
     features : str
         Feature template: the name of a shipped one (``default``, ``comparison``) or a file.
     l2, l1 : float
@@ -78,10 +84,16 @@ class CRFTagger(Tagger):
     start_: np.ndarray  # (K,) float32, as are the next two
     transitions_: np.ndarray  # (K, K)
     end_: np.ndarray  # (K,)
+    trigrams_: TagTrigrams
+    threshold_: float | None  # of candidates; None if all tags are candidates
+    proposer_: HMMTagger | None  # proposes candidates
+    posterior_weight_: np.ndarray  # (1,), or empty without candidates: of the HMM's log-probability
 
     def __init__(
         self,
         *,
+        order: int = 1,
+        candidates: str | float = "auto",
         features: str = "default",
         l2: float = 0.25,
         l1: float = 0.0,
@@ -93,6 +105,8 @@ class CRFTagger(Tagger):
         partial: bool = False,
         threads: int = 0,
     ) -> None:
+        self.order = order
+        self.candidates = candidates
         self.features = features
         self.l2 = l2
         self.l1 = l1
@@ -180,12 +194,16 @@ class CRFTagger(Tagger):
         self.classes_, self.template_ = encoding.tag_set, encoding.template
         self.lexicon_, self.seen_ = encoding.lexicon, encoding.seen
         self.features_, self.tag_parts_ = encoding.corpus.features, encoding.corpus.tag_parts
+        self.threshold_, self.proposer_, self.missed_ = encoding.threshold, encoding.proposer, encoding.missed
+        self.trigram_keys_ = encoding.layout.trigrams
         return encoding.corpus, encoding.layout
 
     def conclude(self, sentences: Sequence[Sentence], figures: dict[str, Any]) -> None:
         """Finish a training whose weights are set: drop those that are zero, and write the summary."""
         self.drop_zeros()
         self.summary_ = {"sentences": len(sentences), "tokens": sum(map(len, sentences))} | figures
+        if self.proposer_ is not None:
+            self.summary_ |= {"candidates": self.threshold_, "right tag no candidate": self.missed_}
 
     def drop_zeros(self) -> None:
         """Drop the parameters that an L1 penalty or rounding brought to zero, and features that have none left."""
@@ -204,6 +222,7 @@ class CRFTagger(Tagger):
             "dev set": corpus_fingerprint(dev),
             "template": fingerprint([self.template_, self.min_count, self.min_pair_count]),
             "tag set": fingerprint(self.classes_),
+            "chain": fingerprint([self.order, self.threshold_]),
             "penalty": fingerprint([self.l1, self.l2]),
             "word classes": fingerprint(() if classes is None else map(np.ndarray.tobytes, classes.arrays().values())),
             "initial model": fingerprint([] if init is None else [init.weights_.tobytes(), init.template_]),
@@ -212,28 +231,45 @@ class CRFTagger(Tagger):
     def stored_settings(self) -> dict[str, Any]:
         settings = self.get_params()
         del settings["threads"], settings["partial"]  # they belong to the machine and to the corpus
-        return settings | {"features": Path(self.features).name}
+        return settings | {"features": Path(self.features).name, "candidates": str(self.candidates)}
 
     def check_settings(self) -> None:
         """Refuse settings that are out of range."""
         if not (0 <= self.l2 < np.inf and 0 <= self.l1 < np.inf and self.tolerance >= 0):
             settings = f"l1={self.l1}, l2={self.l2}, tolerance={self.tolerance}"
             raise TrainingError(f"expected l1, l2 and tolerance from 0 up, got {settings}")
+        check_chain(self.order, self.candidates)
         if min(self.max_iterations, self.min_count, self.min_pair_count, self.patience) < 1 or self.threads < 0:
             names = ("max_iterations", "min_count", "min_pair_count", "patience", "threads")
             settings = ", ".join(f"{name}={getattr(self, name)}" for name in names)
             raise TrainingError(f"expected whole numbers from 1 up (threads from 0), got {settings}")
 
-    def set_weights(self, weights: np.ndarray, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> None:
-        """Set the weights of the features (P,), rounded, and those of the chain."""
+    def set_weights(
+        self,
+        weights: np.ndarray,
+        start: np.ndarray,
+        transitions: np.ndarray,
+        end: np.ndarray,
+        trigrams: np.ndarray,
+        posterior: np.ndarray,
+    ) -> None:
+        """Set the weights of the features (P,), rounded, those of the chain, and of the HMM's log-probability."""
         self.weights_ = rounded(weights)
         self.start_ = start.astype(np.float32)
         self.transitions_ = transitions.astype(np.float32)
         self.end_ = end.astype(np.float32)
+        self.trigrams_ = TagTrigrams(len(self.classes_), self.trigram_keys_, rounded(trigrams))
+        self.posterior_weight_ = posterior.astype(np.float32)
 
     def scorer_in_form(self) -> Scorer:
         emissions = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
-        return dense_scorer(self.start_, self.transitions_, self.end_, emissions)
+        if self.proposer_ is None or self.threshold_ is None:
+            return dense_scorer(self.start_, self.transitions_, self.end_, emissions)
+        from tagger.crf.candidate_scorer import ChainTable, candidate_scorer
+
+        table = ChainTable.of(self.order, self.start_, self.transitions_, self.end_, self.trigrams_)
+        weight = float(self.posterior_weight_[0])
+        return candidate_scorer(table, emissions, weight, self.proposer_.scorer_in_form(), self.threshold_)
 
     def summarize(self) -> list[Section]:
         sections = crf_summary(
@@ -260,34 +296,31 @@ class CRFTagger(Tagger):
         return terms
 
     def arrays(self) -> Arrays:
-        weights = {
-            "weights": narrow_floats(self.weights_),
-            "start": self.start_,
-            "transitions": self.transitions_,
-            "end": self.end_,
-        }
-        return weights | self.lexicon_.arrays() | self.features_.arrays()
+        return model_arrays(self)
 
     def restore(self, archive: Archive) -> None:
-        K = len(self.classes_)
-        self.template_ = archive.setting("template", str)
-        self.lexicon_ = Lexicon.restore(archive, K)
-        try:
-            templates = parse_templates(self.template_)
-        except TemplateError as error:
-            raise archive.error(str(error)) from None
-        separator = archive.meta.get("separator")
-        archive.check(
-            separator in (None, *PART_SEPARATORS), f"expected tags joined by one of {PART_SEPARATORS}, or by nothing"
-        )
-        self.tag_parts_ = TagParts(self.classes_, separator)
-        self.features_ = Features.restore(archive, templates, self.tag_parts_.columns)
-        self.weights_ = archive.take("weights", "f", len(self.features_.rows.tags)).astype(np.float32)
-        self.start_, self.end_ = (archive.take(name, "f", K).astype(np.float32) for name in ("start", "end"))
-        self.transitions_ = archive.take("transitions", "f", K, K).astype(np.float32)
+        restore_model(self, archive)
 
     def describe(self) -> dict[str, Any]:
-        return {"template": self.template_, "separator": self.tag_parts_.separator}
+        proposer = self.proposer_.stored_settings() if self.proposer_ else None
+        template = {"template": self.template_, "separator": self.tag_parts_.separator}
+        return template | {"threshold": self.threshold_, "proposer": proposer}
+
+
+def check_chain(order: int, candidates: str | float) -> None:
+    """Refuse an order and candidates that are invalid, alone or together."""
+    if order not in (1, 2):
+        raise TrainingError(f"order: expected 1 or 2, got {order!r}")
+    if candidates in ("auto", "all"):
+        if order == 2 and candidates == "all":
+            raise TrainingError("candidates: expected auto or a number with order 2, got all. Use order 1.")
+        return
+    try:
+        fits = 0 < float(candidates) < 0.5
+    except ValueError:
+        fits = False
+    if not fits:
+        raise TrainingError(f"candidates: expected auto, all or a number between 0 and 0.5, got {candidates!r}")
 
 
 def rounded(weights: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tagger.chain.pack import PACK_TOKENS
+from tagger.crf.candidate_objective import CandidateLikelihood
 from tagger.crf.lbfgs import minimize
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
@@ -26,6 +27,8 @@ MIN_CURVATURE = 0.01  # without a penalty, that of a weight may be zero
 MAX_PENALTY = 1e15  # leaves no weight; more does the same, but overflows
 FIRST_STEP = 0.1  # along the gradient, where the scale is the square root of the curvature
 ADVICE = "use a part of the corpus, fewer tags, min_count=2 or features='comparison'"
+
+Likelihood = PenalizedLikelihood | CandidateLikelihood
 
 
 @dataclass
@@ -60,7 +63,7 @@ class Trainer:
 
     def train(self, monitor: TrainingMonitor) -> tuple[np.ndarray, dict[str, Any]]:
         """Train to the end; return the last weights and the figures of the training."""
-        likelihood = PenalizedLikelihood(self.corpus, self.layout, self.l2, self.threads)
+        likelihood = make_likelihood(self.corpus, self.layout, self.l2, self.threads)
         state = monitor.start(self.layout.centre.copy())
         anew = not state.iteration and not state.weights.any()
         evaluations = self.warm_up(monitor) if anew else 0
@@ -93,7 +96,7 @@ class Trainer:
             before = monitor.state.iteration
             if self.corpus.lengths[sample].sum() < WARM_UP_TOKENS or before >= self.max_iterations:
                 continue
-            likelihood = PenalizedLikelihood(self.corpus, self.layout, self.l2, self.threads, groups=[sample])
+            likelihood = make_likelihood(self.corpus, self.layout, self.l2, self.threads, groups=[sample])
             result = minimize(
                 likelihood,
                 monitor.state.weights,
@@ -106,12 +109,18 @@ class Trainer:
         return evaluations
 
 
-def first_scale(likelihood: PenalizedLikelihood) -> np.ndarray:
+def make_likelihood(corpus: EncodedCorpus, *args: Any, **settings: Any) -> Likelihood:
+    """Make the objective of a corpus, over its candidates if it has any."""
+    kind = PenalizedLikelihood if corpus.proposal is None else CandidateLikelihood
+    return kind(corpus, *args, **settings)
+
+
+def first_scale(likelihood: Likelihood) -> np.ndarray:
     """Scale the weights by count^-1/4: curvature grows with the count, but slower; the exponent is found by trial."""
     return np.asarray((likelihood.layout.counts + max(2 * likelihood.l2, 1.0)) ** -0.25)
 
 
-def preconditioner(likelihood: PenalizedLikelihood, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
+def preconditioner(likelihood: Likelihood, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
     """Choose the scale of the variables for a minimisation that begins at these weights, and its first step.
 
     Away from zero weights the scale comes from the curvature there.

@@ -14,7 +14,7 @@ import numpy as np
 
 from tagger.arrays.ragged import RaggedRows
 from tagger.arrays.string_table import StringTable
-from tagger.crf.parameters import ParameterLayout
+from tagger.crf.parameters import ChainWeights, ParameterLayout
 from tagger.features.encoder import Features, join, split
 from tagger.words.lexicon import Lexicon
 from tagger.words.windows import MARKS
@@ -43,8 +43,14 @@ def continue_from(init: CRFTagger, encoding: Encoding, counts: np.ndarray) -> En
     start[place], end[place], transitions[np.ix_(place, place)] = init.start_, init.end_, init.transitions_
     values = {name: union.ids[corpus.features][ids] for name, ids in corpus.values.items()}
     corpus = replace(corpus, features=union.features, values=values)
-    layout = ParameterLayout(corpus, all_counts, also_seen=np.flatnonzero(transitions))
-    layout.centre = layout.join(w, start, transitions, end)
+    width, old_width = K + 1, len(init.classes_) + 1
+    marked = np.append(place, K)
+    u, v, k = (marked[init.trigrams_.keys // old_width**i % old_width] for i in (2, 1, 0))
+    keys = (u * width + v) * width + k
+    layout = ParameterLayout(corpus, all_counts, np.flatnonzero(transitions), init.order, keys)
+    trigrams = np.zeros(len(layout.trigrams))
+    trigrams[np.searchsorted(layout.trigrams, keys)] = init.trigrams_.weights
+    layout.centre = layout.join(ChainWeights(w, start, transitions, end, trigrams, init.posterior_weight_))
 
     rows, order = renumber(init.lexicon_.rows, place)
     lexicon = Lexicon(init.lexicon_.words, rows, init.lexicon_.counts[order], init.lexicon_.form)

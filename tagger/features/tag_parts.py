@@ -50,6 +50,14 @@ class TagParts:
         """List the columns of tag k: its own, and those of its parts."""
         return np.append(k, self.K + np.flatnonzero(self.matrix[:, k]))
 
+    def columns_by_tag(self) -> np.ndarray:
+        """List the columns of every tag, (K, most columns of a tag), -1 after the last."""
+        rows = [self.columns_of(k) for k in range(self.K)]
+        table = np.full((self.K, max(map(len, rows))), -1)
+        for k, row in enumerate(rows):
+            table[k, : len(row)] = row
+        return table
+
     def places(self, others: TagParts) -> np.ndarray:
         """Find the columns of the parts of others, all of which are parts here too."""
         return self.K + np.searchsorted(self.names, others.names) if others.names else np.empty(0, np.int64)

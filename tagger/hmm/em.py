@@ -23,14 +23,13 @@ import numpy as np
 
 from tagger.arrays.keyed import sum_by_key
 from tagger.arrays.ragged import consecutive
-from tagger.chain.candidate_kernels import CandidateSum
+from tagger.chain.candidate_kernels import Step, candidate_sum
 from tagger.chain.candidate_lattice import CandidateLattice
-from tagger.chain.candidates import CandidateStep, Trellis
 from tagger.chain.forward_backward import forward_backward
-from tagger.chain.pack import Pack, batches
+from tagger.chain.pack import batches
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions
-from tagger.hmm.scorer import candidates
+from tagger.hmm.scorer import PathScores, candidate_lattice, candidates
 from tagger.hmm.word_tags import WordForm
 from tagger.words.windows import Windows
 
@@ -106,13 +105,12 @@ class EMTrainer:
         lengths = np.array([len(words) for words in self.text.sentences], np.int64)
         begins = np.cumsum(lengths) - lengths
         for group in batches(lengths):
-            pack = Pack.of(lengths[group])
-            tokens = consecutive(begins[group], lengths[group])
-            lines = self.ids[tokens[pack.tokens]]
-            lattice = CandidateLattice(pack, transitions, lines, self.numbers, scores, self.candidates, self.places)
+            lines = self.ids[consecutive(begins[group], lengths[group])]
+            rows = (lines, self.numbers, scores, self.candidates, self.places)
+            lattice = candidate_lattice(lengths[group], transitions, *rows)
             if self.text.allowed is not None:
                 lattice = lattice.restrict(np.concatenate([self.text.allowed[i] for i in group.tolist()]))
-            observe(lattice.trellis, lines, self.text.weight, transitions, expected)
+            observe(lattice, lines, self.text.weight, transitions, expected)
         return expected
 
     def trigram_prior(self, now: LexicalizedTransitions) -> float:
@@ -140,34 +138,35 @@ def sum_groups(numbers: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 
 def observe(
-    trellis: Trellis, lines: np.ndarray, weight: float, model: LexicalizedTransitions, expected: ExpectedCounts
+    lattice: CandidateLattice, lines: np.ndarray, weight: float, model: LexicalizedTransitions, expected: ExpectedCounts
 ) -> None:
-    """Add the expected counts of the sentences of a trellis; `lines` (N,) are the words of its rows."""
+    """Add the expected counts of the sentences of a lattice; `lines` (N,) are the words of its tokens."""
+    candidates, scores = lattice.proposal
+    assert isinstance(scores, PathScores)
     K, width = model.K, model.K + 1
+    trellis = lattice.trellis(cut=False)
+    of_pairs = scores.on(trellis)
+    pairs, places, node = of_pairs.pairs, of_pairs.places, trellis.here  # of each state
     keys, counts = [], []
 
-    def add(pairs: np.ndarray, w: np.ndarray, places: np.ndarray, scores: np.ndarray, P: np.ndarray) -> None:
+    def add_step(step: Step, P: np.ndarray) -> None:
         """Count triples (u, v, w) of probability P, each by the share of P(w | u, v) in its transition."""
-        keys.append(pairs * width + w)
-        counts.append(weight * P * model.backoff_onward(pairs, w, places) / np.exp(scores))
+        before, w = step.arcs.before, pairs[step.arcs.after] % width
+        share = model.backoff_onward(pairs[before], w, places[before])
+        keys.append(pairs[before] * width + w)
+        counts.append(weight * P * share / np.exp(of_pairs.arcs(step.arcs)))
 
-    def add_step(step: CandidateStep, P: np.ndarray) -> None:
-        w = np.repeat(trellis.tags[trellis.here[step.pairs]], step.widths)
-        add(trellis.keys[step.before], w, trellis.places[trellis.here[step.before]], step.scores, P)
-
-    posterior = forward_backward(CandidateSum(trellis), add_step)
-    ends, first = trellis.ends[0], len(trellis.starting)
-    P, node = posterior.states, trellis.here  # (pairs,) the probability of each pair, and its second node
-    places = trellis.places[node]
-    add(trellis.keys[ends], np.full(len(ends), K), places[ends], trellis.ending, P[ends])
-    keys.append(np.full(first, (K * width + K) * width) + trellis.tags[:first])  # the first tags, after two marks
-    counts.append(weight * P[:first])
+    posterior = forward_backward(candidate_sum(trellis, of_pairs), add_step)
     expected.trigrams.append(sum_counts(list(zip(keys, counts, strict=True)), width**3))
 
     # The share of P(x | v) in each emission: backoff · P(x | v) / P(x | u, v) of entries, all of other words.
-    backoff = model.before_backoff[trellis.keys] * np.exp(trellis.emissions[node] - trellis.arrivals)
-    share = np.where(P > 0, np.where(places >= 0, backoff, 1.0), 0.0) * P
-    cells = lines[trellis.rows[node]] * K + trellis.tags[node]
+    inside = np.flatnonzero(node != trellis.mark)
+    P, node = posterior.states[inside], node[inside]
+    with np.errstate(invalid="ignore"):  # of impossible nodes
+        ratio = np.exp(scores.emissions[node] - of_pairs.arrivals[inside])
+    backoff = np.where(places[inside] >= 0, model.before_backoff[pairs[inside]] * ratio, 1.0)
+    share = np.where(P > 0, backoff, 0.0) * P
+    cells = lines[candidates.tokens[node]] * K + candidates.tags[node]
     words = np.bincount(cells, weights=share, minlength=expected.words.size)
     expected.words += weight * words.reshape(expected.words.shape)
     expected.score += weight * float(posterior.log_z.sum())

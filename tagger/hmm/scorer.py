@@ -7,10 +7,12 @@ its candidates, and fills a lattice of candidates. Both keep the words they have
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.chain.candidate_lattice import CandidateLattice, best_tags
+from tagger.chain.candidate_lattice import CandidateLattice, Candidates, best_tags
+from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer, dense_scorer
 from tagger.chain.pack import Pack
 from tagger.hmm.emissions import EmissionModel
@@ -23,7 +25,7 @@ from tagger.words.cache import WordCache
 MAX_CANDIDATES = 10  # tags per word
 MIN_RATIO = 3e-3  # of a candidate's probability to that of the word's best tag
 
-Candidates = Callable[[Sequence[WordForm]], dict[str, np.ndarray]]
+CandidateRows = Callable[[Sequence[WordForm]], dict[str, np.ndarray]]
 
 
 def first_order_scorer(emissions: EmissionModel, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> Scorer:
@@ -42,15 +44,91 @@ def second_order_scorer(emissions: EmissionModel, transitions: LexicalizedTransi
     cache = WordCache(candidates(emissions, transitions))
 
     def score(sentences: list[Words]) -> Lattice:
-        pack = Pack.of([len(words) for words in sentences])
-        lines = cache.find(emissions.forms(sentences))[pack.tokens]
+        lines = cache.find(emissions.forms(sentences))
         arrays = (cache.arrays[name] for name in ("words", "scores", "candidates", "places"))
-        return CandidateLattice(pack, transitions, lines, *arrays)
+        return candidate_lattice([len(words) for words in sentences], transitions, lines, *arrays)
 
     return score
 
 
-def candidates(emissions: EmissionModel, transitions: LexicalizedTransitions) -> Candidates:
+@dataclass(frozen=True)
+class PathScores:
+    """The scores of an HMM of second order for nodes, a word with a tag each; the last node is the mark."""
+
+    model: LexicalizedTransitions
+    tags: np.ndarray  # (nodes + 1,)
+    emissions: np.ndarray  # (nodes + 1,) log P(x | v)
+    places: np.ndarray  # (nodes + 1,) of frequent words, as the model numbers them
+    order: int = 2
+
+    def possible(self) -> np.ndarray:
+        return ~np.isneginf(self.emissions[:-1])
+
+    def only(self, nodes: np.ndarray) -> PathScores:
+        kept = np.append(nodes, len(self.tags) - 1)
+        return PathScores(self.model, self.tags[kept], self.emissions[kept], self.places[kept])
+
+    def on(self, trellis: Trellis) -> PairScores:
+        here = trellis.here
+        pairs = self.tags[trellis.there] * (self.model.K + 1) + self.tags[here]
+        places = self.places[here]
+        return PairScores(self.model, pairs, places, self.model.arrivals(pairs, self.emissions[here], places))
+
+
+@dataclass(frozen=True)
+class PairScores:
+    """The scores of an HMM for a trellis, whose states are pairs (u, v)."""
+
+    model: LexicalizedTransitions
+    pairs: np.ndarray  # (states,) u · (K + 1) + v
+    places: np.ndarray  # (states,) of the word of v
+    arrivals: np.ndarray  # (states,) log P(x | u, v)
+
+    def arcs(self, arcs: Arcs) -> np.ndarray:
+        w = np.repeat(self.pairs[arcs.states] % (self.model.K + 1), arcs.widths)
+        return self.model.onward(self.pairs[arcs.before], w, self.places[arcs.before])
+
+
+def candidate_lattice(
+    lengths: Sequence[int],
+    model: LexicalizedTransitions,
+    lines: np.ndarray,
+    words: np.ndarray,
+    scores: np.ndarray,
+    tags: np.ndarray,
+    places: np.ndarray,
+) -> CandidateLattice:
+    """Make the lattice of sentences whose tokens (N,) have these lines.
+
+    A line is a distinct word: its number `words` (lines,), `scores` (lines, K), candidate `tags` (lines, C), -1 after
+    the last, and the `places` (lines, C) of the word with each.
+    """
+    K = model.K
+
+    def propose(allowed: np.ndarray | None) -> tuple[Candidates, PathScores]:
+        chosen = tags[lines]  # (N, C)
+        bound = np.empty(0, np.int64)  # tokens with constraints
+        if allowed is not None:
+            bound = np.flatnonzero(~allowed.all(axis=1))
+            possible = np.where(allowed[bound], scores[lines[bound]], -np.inf)
+            chosen[bound] = -1
+            chosen[bound, : min(chosen.shape[1], K)] = best_tags(possible, chosen.shape[1])
+        impossible = chosen[:, 0] < 0  # a token that allows nothing has one impossible node
+        chosen[impossible, 0] = 0
+        token, column = np.nonzero(chosen >= 0)
+        tag, line = chosen[token, column].astype(np.int64), lines[token]
+        emissions, place = scores[line, tag], places[line, column]
+        emissions = np.where(impossible[token], -np.inf, emissions)
+        if len(bound):
+            others = np.flatnonzero(np.isin(token, bound))
+            place[others] = model.places(words[line[others]], tag[others])
+        marked = (np.append(tag, K), np.append(emissions, 0.0), np.append(place, NOT_FREQUENT))
+        return Candidates(tag, np.bincount(token, minlength=len(lines))), PathScores(model, *marked)
+
+    return CandidateLattice(np.asarray(lengths, np.int64), K, propose)
+
+
+def candidates(emissions: EmissionModel, transitions: LexicalizedTransitions) -> CandidateRows:
     """Make a function from word forms to their number, scores, candidates, best first, and the candidates' places."""
 
     def score(forms: Sequence[WordForm]) -> dict[str, np.ndarray]:

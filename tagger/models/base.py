@@ -110,7 +110,7 @@ class Predictor(ABC):
         begins = np.cumsum(lengths) - lengths
         tags = np.empty(int(lengths.sum()), np.int64)
         for group, lattice in self.lattices(X):
-            tags[consecutive(begins[group], lengths[group])] = lattice.best()[0]
+            tags[consecutive(begins[group], lengths[group])] = lattice.best()
         return tags
 
     def predict(self, X: Iterable[Any]) -> list[list[str]]:

@@ -87,8 +87,11 @@ class MeanLattice:
             E = np.log(self.mean[pack.tokens])
         return DenseLattice(Chain(pack, np.zeros(K), np.zeros((K, K)), np.zeros(K), E))
 
-    def best(self) -> tuple[np.ndarray, np.ndarray]:
+    def best(self) -> np.ndarray:
         return self.tokens.best()
+
+    def path_scores(self, tags: np.ndarray) -> np.ndarray:
+        return self.tokens.path_scores(tags)
 
     def n_best(self, n: int) -> list[list[tuple[float, np.ndarray]]]:
         return self.tokens.n_best(n)

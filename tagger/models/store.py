@@ -9,7 +9,6 @@ of word classes have the same format.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -28,7 +27,7 @@ from tagger.files.writing import atomic_writer
 from tagger.models.base import Predictor, Tagger
 from tagger.version import __version__
 
-FORMAT = 2  # 1: no normalization
+FORMAT = 3  # 1: no normalization; 2: no candidates
 MODEL_KINDS = {"hmm": "HMMTagger", "crf": "CRFTagger", "bilstm": "BiLSTMTagger"}  # names in `tagger`
 WORD_CLASSES_KIND = "classes"
 SCALARS = (str, int, float, type(None))
@@ -173,7 +172,7 @@ def build(archive: Archive) -> Tagger:
     archive.check(names and tags == sorted(set(tags)), "expected its tags as distinct names in ascending order")
     archive.check(column in COLUMNS, f"expected column {' or '.join(COLUMNS)}, got {quote(column)}")
     tagger_class = model_class(kind)
-    model = tagger_class(**checked_settings(archive, tagger_class))
+    model = tagger_class(**archive.checked_settings(archive.setting("settings", dict), tagger_class))
     model.classes_, model.column_ = tags, column
     model.summary_ = archive.setting("summary", dict)
     scalars = all(isinstance(value, SCALARS) for value in model.summary_.values())
@@ -182,14 +181,3 @@ def build(archive: Archive) -> Tagger:
     model.restore(archive)
     archive.check_empty()
     return model
-
-
-def checked_settings(archive: Archive, tagger_class: type[Tagger]) -> dict[str, Any]:
-    """Return the settings in the file, if the class has such settings, of such types."""
-    settings, known = archive.setting("settings", dict), inspect.signature(tagger_class).parameters
-    for name, value in settings.items():
-        archive.check(name in known, f"expected settings of {tagger_class.__name__}, got {quote(name)}")
-        expected = type(known[name].default)
-        fits = type(value) is expected or (expected is float and type(value) is int)
-        archive.check(fits, f"expected its setting {name!r} as {expected.__name__}, got {quote(str(value))}")
-    return settings

@@ -59,7 +59,8 @@ class Annotator:
         self, sentences: list[Sentence], lattice: Lattice, names: np.ndarray, same: np.ndarray
     ) -> list[Sentence]:
         """Return the sentences of a lattice with their tags and whatever else the options ask for."""
-        best, scores = lattice.best()  # (N,), (B,)
+        best = lattice.best()  # (N,)
+        scores = lattice.path_scores(best)  # (B,)
         if np.isneginf(scores).any():
             impossible = " ".join(sentences[int(np.argmin(scores))].words)[:CHARACTERS_SHOWN]
             raise TaggerError(f"{impossible}: expected an allowed tagging, got none. Check lexicon and input tags.")

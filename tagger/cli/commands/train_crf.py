@@ -34,12 +34,25 @@ from tagger.cli.training import (
     save_and_report,
 )
 from tagger.cli.tuning import Tuning
-from tagger.crf.tagger import CRFTagger
+from tagger.crf.tagger import CRFTagger, check_chain
 from tagger.errors import TrainingError
 from tagger.features.word_classes import WordClasses
 from tagger.models.checkpoint import Checkpoint
 from tagger.models.store import load_classes, load_model
 from tagger.sentence import Sentence
+
+
+class CandidatesType(click.ParamType):
+    """`auto`, `all` or the lowest probability of a candidate."""
+
+    name = "auto|all|P"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            check_chain(1, value)
+        except TrainingError:
+            self.fail(f"expected auto, all or a number between 0 and 0.5, e.g. 0.001, got {value!r}.", param, ctx)
+        return str(value)
 
 
 @click.command(
@@ -50,6 +63,7 @@ from tagger.sentence import Sentence
         "tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz",
         "tagger train-crf train.txt --features my-template.txt --l2 0.5",
         "tagger train-crf train.txt --unlabeled raw.txt.gz",
+        "tagger train-crf train.txt --order 2",
         "tagger train-crf train.txt --tune --dev dev.txt",
         "tagger train-crf train.txt --resume",
         "tagger train-crf medical.txt --init english.npz -o medical.npz",
@@ -61,6 +75,14 @@ from tagger.sentence import Sentence
 @monitor_options(patience=10, every=10, unit="iteration")
 @click.option(
     "--tune", is_flag=True, help="Search --l2, --l1 and --min-count, by --dev or cross-validation, before training."
+)
+@value_option("--order", click.IntRange(1, 2), 1, "Number of previous tags that a tag depends on.")
+@value_option(
+    "--candidates",
+    CandidatesType(),
+    "auto",
+    "Tags considered for a token: all, or those that an HMM, trained along, finds more probable than P, e.g. 0.001. "
+    "auto: 0.001 with --order 2 or more than 128 tags, else all.",
 )
 @features_option
 @file_option("--unlabeled", INPUT, "Raw text to learn word classes from, e.g. raw.txt.gz. Repeatable.", multiple=True)
@@ -103,7 +125,7 @@ def command(
     tried on --dev; cross-validation has no model to save and only prints the best settings.
     """
     begin = time.perf_counter()
-    check_options(dev, tune, resume, settings["partial"])
+    check_options(dev, tune, resume, settings)
     check_class_sources({"--init": init, "--unlabeled": unlabeled, "--classes": classes})
     check_monitoring(dev, checkpoint, quiet)
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
@@ -123,12 +145,14 @@ def command(
     save_and_report(model, output, begin, quiet, stop, saved, "iteration")
 
 
-def check_options(dev: str | None, tune: bool, resume: bool, partial: bool) -> None:
+def check_options(dev: str | None, tune: bool, resume: bool, settings: dict[str, Any]) -> None:
     """Refuse options that contradict each other."""
     if tune and resume:
         raise click.UsageError("--resume continues one training: replace --tune by the settings that it found.")
-    if tune and partial and not dev:
+    if tune and settings["partial"] and not dev:
         raise click.UsageError("--tune with --partial: expected --dev; a partly tagged corpus cannot be evaluated on.")
+    if settings["order"] == 2 and settings["candidates"] == "all":
+        raise click.UsageError("--order 2: expected --candidates auto or a number, got all. Use --order 1.")
 
 
 def check_class_sources(sources: dict[str, Any]) -> None:

@@ -1,0 +1,234 @@
+"""The objective of a CRF over candidate tags: like `objective`, but with scores only where a token has a choice.
+
+    loss(w) = Σ_pieces (log Z(piece) - log Z(right paths of the piece)) + l2 · ‖w - centre‖²
+
+Tokens with one candidate are fixed; what lies between the pieces (`chain.candidates`) is the same on all paths and
+cancels out. The layout of a corpus never changes, so that an evaluation is a few gathers and sums: arcs with the same
+tags share one score, and its exponential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tagger.arrays.keyed import find_keys
+from tagger.arrays.ragged import consecutive
+from tagger.chain.candidate_kernels import Step, candidate_sum
+from tagger.chain.candidate_lattice import Candidates
+from tagger.chain.candidates import BLOCK_ARCS, Arcs, Trellis
+from tagger.chain.forward_backward import forward_backward
+from tagger.chain.pack import batches
+from tagger.crf.node_tables import NodeTables
+from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+
+PACK_TOKENS = 1 << 15  # pieces are short: larger packs than those of sentences keep the steps long
+
+
+@dataclass(frozen=True)
+class PieceLoss:
+    """-log p of the pieces of a pack, and expected minus observed counts."""
+
+    loss: float
+    nodes: np.ndarray  # (n,) of the pack's nodes
+    arcs: np.ndarray  # (distinct arcs of the pack,)
+
+
+class Pieces:
+    """The layout of some sentences: their pieces, the nodes that have scores, and which arcs have the same tags."""
+
+    def __init__(
+        self, candidates: Candidates, is_right: np.ndarray, lengths: np.ndarray, layout: ParameterLayout
+    ) -> None:
+        widths, width = candidates.widths, layout.K + 1
+        self.trellis = trellis = Trellis(widths, lengths, layout.order)
+        self.nodes = np.flatnonzero(widths[candidates.tokens] > 1)  # (n,) of tokens with a choice
+        place = np.full(len(candidates.tags) + 1, len(self.nodes))
+        place[self.nodes] = np.arange(len(self.nodes))
+        self.node_of_state = place[trellis.here]  # n for all others
+        tags, right = np.append(candidates.tags, layout.K), np.append(is_right, True)
+        here, before = tags[trellis.here], tags[trellis.there] if layout.order == 2 else 0
+        self.right = right[trellis.here] & (right[trellis.there] if layout.order == 2 else True)  # (states,)
+        # The key of an arc: its two or three tags, as one number.
+        self.first_arc = np.append(0, np.cumsum(trellis.sources[1]))  # of each state after the first ones
+        arcs = trellis.arcs(slice(trellis.first, len(trellis.rows)))
+        keys = (before * width + here)[arcs.before] * width + np.repeat(here[arcs.states], arcs.widths)
+        self.keys, numbers = np.unique(keys, return_inverse=True)
+        self.numbers = numbers.astype(np.int32)  # (arcs,) the place of each arc's key
+        # The counts of the right paths, if there is one for each piece.
+        self.is_open = bool((np.bincount(candidates.tokens, weights=is_right, minlength=1) > 1).any())
+        both = self.right[arcs.before] & np.repeat(self.right[arcs.states], arcs.widths)
+        self.right_nodes = is_right[self.nodes].astype(np.float64)
+        self.right_arcs = np.bincount(self.numbers[both], minlength=len(self.keys)).astype(np.float64)
+
+    def loss(self, node_scores: np.ndarray, arc_scores: np.ndarray) -> PieceLoss:
+        """Compute the loss from the scores of the nodes (n,) and of the distinct arcs."""
+        free = self.expect(node_scores, arc_scores, right_only=False)
+        if self.is_open:
+            right = self.expect(node_scores, arc_scores, right_only=True)
+        else:
+            score = node_scores @ self.right_nodes + arc_scores @ self.right_arcs
+            right = PieceLoss(float(score), self.right_nodes, self.right_arcs)
+        return PieceLoss(free.loss - right.loss, free.nodes - right.nodes, free.arcs - right.arcs)
+
+    def expect(self, node_scores: np.ndarray, arc_scores: np.ndarray, right_only: bool) -> PieceLoss:
+        """Compute log Z and the expected number of each node and each distinct arc, over all or the right paths."""
+        first = self.trellis.first
+        scores = PieceScores(self, np.append(node_scores, 0.0)[self.node_of_state], arc_scores)
+        if right_only:
+            scores.arrivals[~self.right] = -np.inf
+        probabilities = np.empty(len(self.numbers))  # of all arcs
+
+        def observe(step: Step, P: np.ndarray) -> None:
+            probabilities[self.inside(step.arcs)] = P
+
+        posterior = forward_backward(candidate_sum(self.trellis, scores), observe)
+        nodes = np.bincount(self.node_of_state[first:], weights=posterior.states[first:], minlength=len(self.nodes) + 1)
+        arcs = np.bincount(self.numbers, weights=probabilities, minlength=len(self.keys))
+        return PieceLoss(float(posterior.log_z.sum()), nodes[:-1], arcs)
+
+    def inside(self, arcs: Arcs) -> slice:
+        """Find arcs among all arcs."""
+        begin, end = arcs.states.start - self.trellis.first, arcs.states.stop - self.trellis.first
+        return slice(int(self.first_arc[begin]), int(self.first_arc[end]))
+
+
+@dataclass(frozen=True)
+class PieceScores:
+    """The scores of pieces in one evaluation (`chain.candidate_kernels.TrellisScores`)."""
+
+    pieces: Pieces
+    arrivals: np.ndarray  # (states,)
+    of_keys: np.ndarray  # of the distinct arcs
+
+    def arcs(self, arcs: Arcs) -> np.ndarray:
+        return np.asarray(self.of_keys[self.pieces.numbers[self.pieces.inside(arcs)]])
+
+
+class CandidateLikelihood:
+    """A function from weights to the loss and its gradient, with the interface of `PenalizedLikelihood`."""
+
+    def __init__(
+        self,
+        corpus: EncodedCorpus,
+        layout: ParameterLayout,
+        l2: float,
+        threads: int = 1,
+        dtype: Any = np.float32,
+        *,
+        groups: Sequence[np.ndarray] | None = None,
+    ) -> None:
+        is_right = corpus.is_right
+        assert corpus.proposal is not None and is_right is not None
+        self.layout, self.l2 = layout, l2
+        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        groups = [np.arange(len(corpus.lengths))] if groups is None else groups
+        candidates, lengths = corpus.proposal.candidates, corpus.lengths
+        tokens_each = pack_tokens(candidates.widths, layout.order)
+        self.sentences = [group[batch] for group in groups for batch in batches(lengths[group], tokens_each)]
+        begins = np.cumsum(lengths) - lengths
+        tokens = [consecutive(begins[pack], lengths[pack]) for pack in self.sentences]
+        self.scale = len(corpus.tags) / sum(map(len, tokens))
+        # The nodes of each pack among those of the corpus.
+        first = np.cumsum(candidates.widths) - candidates.widths
+        nodes = [consecutive(first[own], candidates.widths[own]) for own in tokens]
+        self.pieces = self.map(
+            lambda i: Pieces(
+                Candidates(candidates.tags[nodes[i]], candidates.widths[tokens[i]]),
+                is_right[nodes[i]],
+                lengths[self.sentences[i]],
+                layout,
+            ),
+            range(len(nodes)),
+        )
+        scored = np.concatenate([own[pieces.nodes] for own, pieces in zip(nodes, self.pieces, strict=True)])
+        ends = np.cumsum([len(pieces.nodes) for pieces in self.pieces]).tolist()
+        self.rows = [slice(end - len(pieces.nodes), end) for end, pieces in zip(ends, self.pieces, strict=True)]
+        self.log_posterior = corpus.proposal.log_posterior[scored]
+        where = (candidates.tokens[scored], candidates.tags[scored])
+        self.tables = NodeTables(
+            corpus.features, corpus.values, corpus.windows, corpus.tag_parts, where, self.rows, np.dtype(dtype)
+        )
+        self.arcs = [ArcParameters(pieces.keys, layout) for pieces in self.pieces]
+        self.residual = np.zeros(len(scored))
+
+    @property
+    def used(self) -> Sequence[int]:
+        """The packs that count: all of them, unless a subclass leaves some out."""
+        return range(len(self.pieces))
+
+    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        w, *_, posterior = np.split(weights, self.layout.bounds)
+        scores = self.tables.scores(w, self.map)
+
+        def one_pack(i: int) -> PieceLoss:
+            nodes = scores[i] + posterior * self.log_posterior[self.rows[i]]
+            loss = self.pieces[i].loss(nodes, self.arcs[i].scores(weights))
+            self.residual[self.rows[i]] = loss.nodes
+            return loss
+
+        losses = self.map(one_pack, self.used)
+        gradient = self.gradient(self.residual)
+        for i, loss in zip(self.used, losses, strict=True):
+            self.arcs[i].add_gradient(loss.arcs, gradient)
+        gradient *= self.scale
+        distance = weights - self.layout.centre
+        gradient += 2 * self.l2 * distance
+        return float(self.scale * sum(loss.loss for loss in losses) + self.l2 * (distance @ distance)), gradient
+
+    def gradient(self, residual: np.ndarray) -> np.ndarray:
+        """Compute the gradient of the residual of the nodes, for all weights but those of arcs."""
+        gradient = np.zeros(self.layout.size)
+        gradient[: self.layout.features_end] = self.tables.gradient(residual, self.map)
+        gradient[-1] = residual @ self.log_posterior
+        return gradient
+
+    def curvature(self, weights: np.ndarray) -> np.ndarray:
+        """Estimate the diagonal of the second derivative, as `PenalizedLikelihood.curvature` does."""
+        self(weights)
+        variance = np.abs(self.residual)  # p, or 1 - p of a right node
+        variance *= 1 - variance
+        diagonal = 0.1 * self.layout.counts
+        features = slice(0, self.layout.features_end)
+        diagonal[features] = self.scale * self.tables.gradient(variance, self.map)
+        return diagonal + 2 * self.l2
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """Apply a function to all items, on the threads there are."""
+        return list(self.pool.map(function, items) if self.pool else map(function, items))
+
+
+class ArcParameters:
+    """The weights of the chain that add up to the score of each distinct arc, given by its tags as one number."""
+
+    def __init__(self, keys: np.ndarray, layout: ParameterLayout) -> None:
+        K, width, self.first = layout.K, layout.K + 1, layout.features_end
+        starts, ends, trigrams, self.none = (layout.bounds[1:] - self.first).tolist()
+        v, w = keys // width % width, keys % width
+        seen = find_keys(layout.seen, np.where((v < K) & (w < K), v * K + w, -1))
+        pair = np.select([seen >= 0, (v == K) & (w < K), (w == K) & (v < K)], [seen, starts + w, ends + v], self.none)
+        place = find_keys(layout.trigrams, keys)
+        self.params = np.stack([pair, np.where(place < 0, self.none, trigrams + place)])  # (2, keys)
+
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        """Add up the score of each distinct arc."""
+        return np.asarray(np.append(weights[self.first : self.first + self.none], 0.0)[self.params].sum(axis=0))
+
+    def add_gradient(self, arcs: np.ndarray, gradient: np.ndarray) -> None:
+        """Add the gradient of the residual of the distinct arcs."""
+        for params in self.params:
+            sums = np.bincount(params, weights=arcs, minlength=self.none + 1)
+            gradient[self.first : self.first + self.none] += sums[:-1]
+
+
+def pack_tokens(widths: np.ndarray, order: int) -> int:
+    """Choose the number of tokens of a pack, so that its arcs fit one block."""
+    arcs = widths[:-1] * widths[1:]
+    if order == 2:
+        arcs = arcs[:-1] * widths[2:]
+    per_token = max(1.0, arcs.sum() / max(1, len(widths)))
+    return max(1, min(PACK_TOKENS, int(BLOCK_ARCS / 2 / per_token)))

@@ -1,0 +1,101 @@
+"""Lattices of a CRF over the candidates that its HMM proposes (`proposal`).
+
+Only tokens with a choice get scores. The rows of `FeatureScorer`, one score per tag for each word at each offset, serve
+small tag sets; for large ones a row would cost more than the few nodes that need it, and each pair of a word and a tag
+is scored by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagger.chain.candidate_lattice import CandidateLattice, Candidates
+from tagger.chain.candidates import Arcs, Trellis
+from tagger.chain.lattice import Lattice, Scorer
+from tagger.crf.proposal import propose
+from tagger.crf.scorer import FeatureScorer
+from tagger.crf.trigrams import TagTrigrams
+from tagger.sentence import Words
+
+
+@dataclass(frozen=True)
+class ChainTable:
+    """The weights of a chain over candidates."""
+
+    order: int
+    steps: np.ndarray  # (K + 1, K + 1) of tag bigrams; the last row is the start, the last column the end
+    trigrams: TagTrigrams
+
+    @classmethod
+    def of(
+        cls, order: int, start: np.ndarray, transitions: np.ndarray, end: np.ndarray, trigrams: TagTrigrams
+    ) -> ChainTable:
+        """Join start, transitions and end."""
+        K = len(start)
+        steps = np.zeros((K + 1, K + 1))
+        steps[:K, :K], steps[K, :K], steps[:K, K] = transitions, start, end
+        return cls(order, steps, trigrams)
+
+
+@dataclass(frozen=True)
+class CRFNodes:
+    """The scores of a CRF for nodes; the last node is the mark."""
+
+    table: ChainTable
+    tags: np.ndarray  # (nodes + 1,)
+    emissions: np.ndarray  # (nodes + 1,)
+
+    @property
+    def order(self) -> int:
+        return self.table.order
+
+    def possible(self) -> np.ndarray:
+        return ~np.isneginf(self.emissions[:-1])
+
+    def only(self, nodes: np.ndarray) -> CRFNodes:
+        kept = np.append(nodes, len(self.tags) - 1)
+        return CRFNodes(self.table, self.tags[kept], self.emissions[kept])
+
+    def on(self, trellis: Trellis) -> CRFScores:
+        here = self.tags[trellis.here]
+        contexts = here if self.order == 1 else self.tags[trellis.there] * len(self.table.steps) + here
+        return CRFScores(self.table, contexts, self.emissions[trellis.here])
+
+
+@dataclass(frozen=True)
+class CRFScores:
+    """The scores of a CRF for a trellis."""
+
+    table: ChainTable
+    contexts: np.ndarray  # (states,) the tag of each, or its two tags as u · (K + 1) + v
+    arrivals: np.ndarray  # (states,)
+
+    def arcs(self, arcs: Arcs) -> np.ndarray:
+        width = len(self.table.steps)
+        before, w = self.contexts[arcs.before], np.repeat(self.contexts[arcs.states] % width, arcs.widths)
+        scores = self.table.steps.ravel()[before % width * width + w]
+        return scores if self.table.order == 1 else scores + self.table.trigrams.lookup(before * width + w)
+
+
+def candidate_scorer(
+    table: ChainTable, features: FeatureScorer, posterior_weight: float, propose_for: Scorer, threshold: float
+) -> Scorer:
+    """Make a scorer of candidate lattices; `propose_for` is the scorer of the HMM."""
+    K = len(table.steps) - 1
+
+    def score(sentences: list[Words]) -> Lattice:
+        proposer = propose_for(sentences)
+        assert isinstance(proposer, CandidateLattice)
+
+        def nodes(allowed: np.ndarray | None) -> tuple[Candidates, CRFNodes]:
+            proposal = propose(proposer if allowed is None else proposer.restrict(allowed), threshold)
+            candidates = proposal.candidates
+            emissions = features.node_scores(sentences, candidates) + posterior_weight * proposal.log_posterior
+            emissions = np.where(proposal.possible, emissions, -np.inf)
+            return candidates, CRFNodes(table, np.append(candidates.tags, K), np.append(emissions, 0.0))
+
+        return CandidateLattice(proposer.lengths, K, nodes)
+
+    return score

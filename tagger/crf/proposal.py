@@ -1,0 +1,112 @@
+"""The candidate tags of each token, proposed by an HMM: all tags above a threshold, and always its best.
+
+    candidates(t) = { k : p_HMM(tag k at t) > τ } ∪ { argmax_k p_HMM(tag k at t) }
+
+(Coarse-to-fine pruning: Charniak & Johnson 2005; Weiss & Taskar 2010; for CRF taggers Müller, Schmid & Schütze 2013.)
+Most tokens have one candidate. The logarithm of the HMM's probability is one more feature of each candidate, so that
+the CRF begins where the HMM ends. For training, the probabilities come from HMMs that have not seen the sentence: the
+corpus is cut into contiguous folds (sentence by sentence, parts of one document would be on both sides). The right tag
+joins the candidates where the HMM has missed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from tagger.chain.candidate_lattice import CandidateLattice, Candidates
+from tagger.corpus.partial import OPEN, Choices
+from tagger.hmm.tagger import HMMTagger
+from tagger.sentence import Sentence, Words
+
+FOLDS = 5
+FLOOR = 0.1  # of the threshold: a candidate with a lower probability has this one
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Candidates, and the logarithm of the HMM's probability of each, (nodes,)."""
+
+    candidates: Candidates
+    log_posterior: np.ndarray
+    possible: np.ndarray  # (nodes,) False where a constraint leaves a token no tag
+
+
+def propose(lattice: CandidateLattice, threshold: float) -> Proposal:
+    """Choose the candidates from the lattice of an HMM."""
+    nodes, P = lattice.candidates, lattice.node_marginals()
+    begins = np.cumsum(nodes.widths) - nodes.widths
+    best = np.maximum.reduceat(P, begins) if len(begins) else P
+    keep = np.flatnonzero((threshold < P) | (best[nodes.tokens] == P))
+    chosen = Candidates(nodes.tags[keep], np.bincount(nodes.tokens[keep], minlength=len(nodes.widths)))
+    return Proposal(chosen, log_posteriors(P[keep], threshold), lattice.proposal[1].possible()[keep])
+
+
+def log_posteriors(P: np.ndarray, threshold: float) -> np.ndarray:
+    """Compute the feature of nodes from the HMM's probabilities."""
+    return np.asarray(np.log(np.maximum(P, FLOOR * threshold)))
+
+
+def cross_fit(
+    make: HMMTagger, sentences: Sequence[Sentence], lengths: np.ndarray, tag_set: list[str], threshold: float
+) -> Proposal:
+    """Propose candidates for the first `lengths` tokens of each sentence, by HMMs trained on the other folds."""
+    folds = min(FOLDS, len(sentences))
+    bounds = [len(sentences) * i // folds for i in range(folds + 1)]
+    proposals = []
+    for begin, end in pairwise(bounds):
+        rest = [*sentences[:begin], *sentences[end:]] or sentences
+        words = [s.words[:n] for s, n in zip(sentences[begin:end], lengths[begin:end].tolist(), strict=True)]
+        hmm = HMMTagger(**make.get_params()).fit(rest)
+        proposals += [renumbered(p, hmm.classes_, tag_set) for p in propose_all(hmm, words, threshold)]
+    return joined(proposals)
+
+
+def propose_all(hmm: HMMTagger, words: Sequence[Words], threshold: float) -> list[Proposal]:
+    """Propose candidates for sentences, in their order, one proposal for each sentence group."""
+    score, size = hmm.scorer(), 2000
+    lattices = (score(list(words[i : i + size])) for i in range(0, len(words), size))
+    return [propose(lattice, threshold) for lattice in lattices if isinstance(lattice, CandidateLattice)]
+
+
+def renumbered(proposal: Proposal, old: list[str], new: list[str]) -> Proposal:
+    """Convert the tags of a proposal to a larger tag set; both are sorted, so that tags stay in order."""
+    tags = np.searchsorted(new, old)[proposal.candidates.tags]
+    return Proposal(Candidates(tags, proposal.candidates.widths), proposal.log_posterior, proposal.possible)
+
+
+def joined(proposals: Sequence[Proposal]) -> Proposal:
+    """Join the proposals of consecutive tokens."""
+    candidates = [proposal.candidates for proposal in proposals]
+    return Proposal(
+        Candidates(np.concatenate([c.tags for c in candidates]), np.concatenate([c.widths for c in candidates])),
+        np.concatenate([proposal.log_posterior for proposal in proposals]),
+        np.concatenate([proposal.possible for proposal in proposals]),
+    )
+
+
+def with_gold(
+    proposal: Proposal, tags: np.ndarray, choices: Choices, threshold: float
+) -> tuple[Proposal, np.ndarray, int]:
+    """Add the right tags (N,) where they are missing, and the tags of a choice.
+
+    Returned are the candidates by ascending tag, whether each node is right, or allowed where the tag is OPEN, and the
+    number of tokens whose right tag was missing.
+    """
+    K, nodes = choices.allowed.shape[1], proposal.candidates
+    tokens, event_tags = choices.events(tags)  # a token that is wholly open has no events
+    given, right = nodes.tokens * K + nodes.tags, tokens * K + event_tags
+    cells = np.union1d(given, right)
+    log_posterior = np.full(len(cells), log_posteriors(np.zeros(1), threshold)[0])
+    log_posterior[np.searchsorted(cells, given)] = proposal.log_posterior
+    is_right = np.isin(cells, right)
+    wholly_open = np.ones(len(tags), bool)
+    wholly_open[tokens] = False
+    is_right |= wholly_open[cells // K]
+    closed = np.flatnonzero(tags != OPEN)
+    missed = int((~np.isin(closed * K + tags[closed], given)).sum())
+    candidates = Candidates(cells % K, np.bincount(cells // K, minlength=len(tags)))
+    return Proposal(candidates, log_posterior, np.ones(len(cells), bool)), is_right, missed

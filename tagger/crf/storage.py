@@ -1,0 +1,86 @@
+"""The arrays of a CRF in a model file.
+
+A model with candidates holds the arrays of its HMM too, under names that begin with `hmm.`. Both were trained on one
+corpus and share their words, which are stored once, with the HMM.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagger.arrays.npz import Archive, Arrays, narrow_floats
+from tagger.crf.trigrams import TagTrigrams
+from tagger.errors import TemplateError
+from tagger.features.encoder import Features
+from tagger.features.tag_parts import PART_SEPARATORS, TagParts
+from tagger.features.template import parse_templates
+from tagger.words.lexicon import Lexicon
+
+if TYPE_CHECKING:
+    from tagger.crf.tagger import CRFTagger
+    from tagger.hmm.tagger import HMMTagger
+
+PREFIX = "hmm."
+
+
+def model_arrays(model: CRFTagger) -> Arrays:
+    """Return all that a CRF has learned, as named arrays."""
+    arrays = {
+        "weights": narrow_floats(model.weights_),
+        "start": model.start_,
+        "transitions": model.transitions_,
+        "end": model.end_,
+    }
+    arrays |= model.features_.arrays()
+    if model.order == 2:
+        arrays |= model.trigrams_.arrays()
+    if model.proposer_ is None:
+        return arrays | model.lexicon_.arrays()
+    arrays |= {"posterior": model.posterior_weight_}
+    arrays |= {PREFIX + name: array for name, array in model.proposer_.arrays().items()}
+    return arrays if model.proposer_.lexicon_ is model.lexicon_ else arrays | model.lexicon_.arrays()
+
+
+def restore_model(model: CRFTagger, archive: Archive) -> None:
+    """Set the attributes of a CRF from the arrays of a file; settings and `classes_` are set already."""
+    K = len(model.classes_)
+    model.template_ = archive.setting("template", str)
+    model.proposer_, model.threshold_ = restore_proposer(model, archive), archive.meta.get("threshold")
+    shared = model.proposer_ is not None and not archive.has("words.blob")
+    model.lexicon_ = model.proposer_.lexicon_ if shared and model.proposer_ else Lexicon.restore(archive, K)
+    try:
+        templates = parse_templates(model.template_)
+    except TemplateError as error:
+        raise archive.error(str(error)) from None
+    separator = archive.meta.get("separator")
+    archive.check(
+        separator in (None, *PART_SEPARATORS), f"expected tags joined by one of {PART_SEPARATORS}, or by nothing"
+    )
+    model.tag_parts_ = TagParts(model.classes_, separator)
+    model.features_ = Features.restore(archive, templates, model.tag_parts_.columns)
+    model.weights_ = archive.take("weights", "f", len(model.features_.rows.tags)).astype(np.float32)
+    model.start_, model.end_ = (archive.take(name, "f", K).astype(np.float32) for name in ("start", "end"))
+    model.transitions_ = archive.take("transitions", "f", K, K).astype(np.float32)
+    model.trigrams_ = TagTrigrams.restore(archive, K) if model.order == 2 else TagTrigrams.none(K)
+
+
+def restore_proposer(model: CRFTagger, archive: Archive) -> HMMTagger | None:
+    """Read the HMM of a model with candidates, and its weight; None for a model without."""
+    settings, threshold = archive.meta.get("proposer"), archive.meta.get("threshold")
+    if settings is None:
+        archive.check(model.order == 1 and threshold is None, "expected the HMM that proposes its candidates")
+        model.posterior_weight_ = np.empty(0, np.float32)
+        return None
+    from tagger.hmm.tagger import HMMTagger
+
+    archive.check(isinstance(threshold, float) and 0 < threshold < 0.5, "expected a threshold between 0 and 0.5")
+    model.posterior_weight_ = archive.take("posterior", "f", 1).astype(np.float32)
+    hmm = HMMTagger(**archive.checked_settings(settings, HMMTagger))
+    archive.check(hmm.order == 2, "expected an HMM of second order to propose its candidates")
+    hmm.classes_, hmm.column_, hmm.seen_, hmm.summary_ = model.classes_, model.column_, model.seen_, {}
+    arrays = archive.inside(PREFIX)
+    hmm.restore(arrays)
+    arrays.check_empty()
+    return hmm

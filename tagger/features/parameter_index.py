@@ -1,0 +1,32 @@
+"""The index of parameters: which weight belongs to a feature together with a tag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tagger.arrays.keyed import find_keys
+from tagger.features.encoder import Features
+from tagger.features.tag_parts import TagParts
+
+
+class ParameterIndex:
+    """Finds the parameters of features with tags; a tag has the weights of its parts too."""
+
+    def __init__(self, features: Features, tag_parts: TagParts) -> None:
+        self.W, self.columns = tag_parts.columns, tag_parts.columns_by_tag()
+        self.cells = features.rows.owners * self.W + features.rows.tags  # (P,) ascending
+
+    def find(self, ids: Iterable[np.ndarray], tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """List the parameters of features `ids`, each (rows,), -1 for none, with the tags (rows,); and their rows."""
+        columns = self.columns[tags]  # (rows, columns of a tag), -1 for none
+        params, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for feature in ids:
+            present = np.flatnonzero(feature >= 0)
+            for column in columns[present].T:
+                place = find_keys(self.cells, np.where(column < 0, -1, feature[present] * self.W + column))
+                there = np.flatnonzero(place >= 0)
+                params.append(place[there])
+                rows.append(present[there])
+        return np.concatenate(params), np.concatenate(rows)
