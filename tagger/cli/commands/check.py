@@ -36,7 +36,6 @@ from tagger.experiments.corpus_check import (
     unusual,
 )
 from tagger.experiments.crossval import TaggerFactory, cross_validate
-from tagger.files.resources import available_cores
 from tagger.hmm.tagger import HMMTagger
 from tagger.reports.text import excerpt, padded, width
 from tagger.sentence import Sentence
@@ -81,7 +80,7 @@ def command(
     counts, singletons, rare = survey(sentences), only_once(sentences), unusual(sentences)
     disagreeing: list[Doubt] = []
     if len({tuple(sentence.words) for sentence in sentences}) >= FOLDS:
-        folds = cross_validate(TaggerFactory(HMMTagger, {}), sentences, FOLDS, jobs=jobs or available_cores())
+        folds = cross_validate(TaggerFactory(HMMTagger, {}), sentences, FOLDS, jobs=jobs)
         disagreeing = contradicted(sentences, folds)
     in_both = None if others is None else common(sentences, others)
     if as_program:

@@ -14,7 +14,6 @@ from tagger.cli.options import corpus_options, examples, jobs_option, output_opt
 from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.progress import open_bar, show_bar
 from tagger.experiments.crossval import cross_validate
-from tagger.files.resources import available_cores
 
 
 @click.command(
@@ -59,7 +58,7 @@ def command(
     sentences = read_training_corpus(corpus, corpus_options, quiet, factory.settings.get("partial"))
     rows = []
     with open_bar("crossval", "fold", folds, show_bar(quiet)) as bar:
-        for fold in cross_validate(factory, sentences, folds, seed, jobs or available_cores()):
+        for fold in cross_validate(factory, sentences, folds, seed, jobs):
             rows.append({"tokens": sum(map(len, fold.tags)), "accuracy": fold.accuracy})
             bar.update()
     accuracies = [row["accuracy"] for row in rows]

@@ -76,13 +76,12 @@ class Side:
 @click.argument("gold", type=TEXT)
 @models_option
 @file_option("--predictions", INPUT, "Tagged file to evaluate instead of a model, e.g. other-tagger.txt.")
-@click.option(
-    "--compare",
-    "rival_paths",
-    type=INPUT,
+@file_option(
+    "--compare rival_paths",
+    INPUT,
+    "Model to compare with, e.g. hmm.npz; tests for significance. Repeatable.",
     metavar="MODEL",
     multiple=True,
-    help="Model to compare with, e.g. hmm.npz; tests for significance. Repeatable.",
 )
 @report_option
 @input_options

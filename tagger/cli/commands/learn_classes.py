@@ -38,15 +38,12 @@ from tagger.models.store import save_classes
 )
 @click.argument("files", nargs=-1, required=True, type=INPUT)
 @output_archive_option("classes.npz", "File of word classes to write.")
-@click.option(
-    "--size",
-    "sizes",
-    type=click.IntRange(2, 1 << 16),
-    metavar="N",
+@value_option(
+    "--size sizes",
+    click.IntRange(2, 1 << 16),
+    SIZES,
+    "Number of classes. Repeat --size for finer and coarser classes.",
     multiple=True,
-    default=SIZES,
-    show_default=True,
-    help="Number of classes. Repeat --size for finer and coarser classes.",
 )
 @value_option("--min-count", click.IntRange(1), MIN_COUNT, "Words that occur fewer than N times get no class.")
 @encoding_option

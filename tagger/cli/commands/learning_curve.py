@@ -22,7 +22,6 @@ from tagger.cli.options import (
 from tagger.cli.paths import INPUT, FileCommand
 from tagger.cli.progress import open_bar, show_bar
 from tagger.experiments.crossval import CurvePoint, learning_curve
-from tagger.files.resources import available_cores
 from tagger.reports.curve import curve_page, last_gain
 
 BAR_WIDTH = 40  # columns of the longest bar
@@ -74,7 +73,7 @@ def command(
     dev_sentences = read_tagged(dev, corpus_options)
     rows = []
     with open_bar("train", "model", points, show_bar(quiet)) as bar:
-        for row in learning_curve(factory, sentences, dev_sentences, points, jobs or available_cores()):
+        for row in learning_curve(factory, sentences, dev_sentences, points, jobs):
             rows.append(row)
             bar.update()
     if report:

@@ -28,6 +28,7 @@ from tagger.cli.options import (
     output_option,
     quiet_option,
     tokenize_option,
+    value_option,
 )
 from tagger.cli.paths import INPUT, TEXT
 from tagger.cli.progress import open_bar, show_bar
@@ -36,7 +37,6 @@ from tagger.corpus import FORMATS, format_of
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, several
 from tagger.files.reading import Lines
-from tagger.files.resources import available_cores
 from tagger.files.writing import open_output
 from tagger.models.base import Predictor
 from tagger.models.store import load_models
@@ -77,9 +77,7 @@ NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
     "--text-column", metavar="NAME", help="Key of the text in jsonl, with --tokenize, e.g. body.  [default: text]"
 )
 @map_option
-@click.option(
-    "--nbest", type=click.IntRange(1, 1000), metavar="N", help="Write the N best taggings and their probabilities."
-)
+@value_option("--nbest", click.IntRange(1, 1000), None, "Write the N best taggings and their probabilities.")
 @click.option("--probabilities", is_flag=True, help="Write the probability of each tag (tsv, conllu, jsonl).")
 @click.option(
     "--min-probability", type=Finite(0, 1), default=0.0, help="Write ? for tags with a lower probability, e.g. 0.5."
@@ -136,7 +134,7 @@ def command(
     lines = (Lines(path, encoding, skipped_lines()) for path in files)
     blocks = chain.from_iterable(named_blocks(each, chosen, hint) for each in lines)
     with open_output(output) as stream, tagging_bar(files, output, quiet) as advance:
-        tokens = write_answers(in_order(renderer, blocks, jobs or available_cores()), stream, advance)
+        tokens = write_answers(in_order(renderer, blocks, jobs), stream, advance)
     report_written(output, f"{several(tokens, 'token')}, as {write_as}", quiet)
 
 
