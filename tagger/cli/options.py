@@ -56,6 +56,17 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
+def file_command(
+    name: str, *lines: str, cls: type[FileCommand] = FileCommand, **settings: Any
+) -> Callable[[Callable[..., Any]], FileCommand]:
+    """Make a command that checks its files, with examples at the end of its help and `--quiet` as its last option."""
+
+    def decorate(function: Callable[..., Any]) -> FileCommand:
+        return quiet_option(click.command(name, cls=cls, epilog=examples(*lines), **settings)(function))
+
+    return decorate
+
+
 def combine(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make one decorator of several options, in the order of the help."""
 

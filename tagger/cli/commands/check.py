@@ -11,16 +11,8 @@ import click
 
 from tagger.cli.console import display_name, write_text
 from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
-from tagger.cli.options import (
-    corpus_options,
-    examples,
-    file_option,
-    jobs_option,
-    output_option,
-    quiet_option,
-    value_option,
-)
-from tagger.cli.paths import INPUT, FileCommand
+from tagger.cli.options import corpus_options, file_command, file_option, jobs_option, output_option, value_option
+from tagger.cli.paths import INPUT
 from tagger.corpus import line_of
 from tagger.corpus.conllu import comment
 from tagger.escaping import visible
@@ -44,11 +36,11 @@ FOLDS = 5
 SENTENCES_NAMED = 5  # of a group with the same words
 
 
-@click.command(
+@file_command(
     "check",
-    cls=FileCommand,
+    "tagger check corpus.txt",
+    "tagger check train.txt --against test.txt --json",
     short_help="Count what is in a corpus, and list tags that look wrong.",
-    epilog=examples("tagger check corpus.txt", "tagger check train.txt --against test.txt --json"),
 )
 @click.argument("corpus", type=INPUT)
 @file_option("--against", INPUT, "Another corpus, e.g. test.txt; counts the sentences that are in both.")
@@ -59,7 +51,6 @@ SENTENCES_NAMED = 5  # of a group with the same words
     "--json", "as_program", is_flag=True, help="Write JSON: everything; sentences, tokens and lines count from 1."
 )
 @output_option
-@quiet_option
 def command(
     corpus: str,
     against: str | None,

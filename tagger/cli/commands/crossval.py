@@ -10,22 +10,19 @@ import click
 from tagger.cli.console import write_text
 from tagger.cli.corpus_input import CorpusOptions, read_training_corpus
 from tagger.cli.forwarding import FORWARDING, kind_option, tagger_factory, training_options
-from tagger.cli.options import corpus_options, examples, jobs_option, output_option, quiet_option, value_option
-from tagger.cli.paths import INPUT, FileCommand
+from tagger.cli.options import corpus_options, file_command, jobs_option, output_option, value_option
+from tagger.cli.paths import INPUT
 from tagger.cli.progress import open_bar, show_bar
 from tagger.experiments.crossval import cross_validate
 
 
-@click.command(
+@file_command(
     "crossval",
-    cls=FileCommand,
+    "tagger crossval corpus.txt",
+    "tagger crossval corpus.txt --kind hmm --folds 5",
+    "tagger crossval corpus.txt --l2 0.5 --features my-template.txt",
     short_help="Estimate accuracy by k-fold cross-validation.",
     context_settings=FORWARDING,
-    epilog=examples(
-        "tagger crossval corpus.txt",
-        "tagger crossval corpus.txt --kind hmm --folds 5",
-        "tagger crossval corpus.txt --l2 0.5 --features my-template.txt",
-    ),
 )
 @click.argument("corpus", type=INPUT)
 @kind_option
@@ -35,7 +32,6 @@ from tagger.experiments.crossval import cross_validate
 @corpus_options
 @click.option("--json", "as_program", is_flag=True, help="Write JSON: rates as fractions.")
 @output_option
-@quiet_option
 @training_options
 def command(
     corpus: str,

@@ -15,17 +15,16 @@ from tagger.cli.console import display_name, load_page_template, print_message, 
 from tagger.cli.corpus_input import CorpusOptions, length_warnings, load_tag_map, read_tagged, report_unmapped
 from tagger.cli.options import (
     choice_option,
-    examples,
+    file_command,
     file_option,
     input_options,
     is_given,
     map_option,
     models_option,
     output_option,
-    quiet_option,
     report_option,
 )
-from tagger.cli.paths import INPUT, TEXT, FileCommand
+from tagger.cli.paths import INPUT, TEXT
 from tagger.corpus.conllu import COLUMNS
 from tagger.corpus.tag_map import TagMap
 from tagger.errors import CorpusError, several
@@ -59,19 +58,16 @@ class Side:
         return replace(self, guesses=[tag_map.tags(tags) for tags in self.guesses])
 
 
-@click.command(
+@file_command(
     "eval",
-    cls=FileCommand,
+    "tagger eval gold.txt",
+    "tagger eval gold.txt -m english.npz --json",
+    "tagger eval gold.txt -m crf.npz --compare hmm.npz",
+    "tagger eval gold.txt --report report.html",
+    "tagger eval gold.txt --predictions other-tagger.txt",
+    "tagger eval gold-upos.txt -m penn.npz --map penn-upos.tsv",
+    "tagger eval gold.txt -m crf.npz -m bilstm.npz",
     short_help="Evaluate a model, or predictions from a file, on a gold corpus.",
-    epilog=examples(
-        "tagger eval gold.txt",
-        "tagger eval gold.txt -m english.npz --json",
-        "tagger eval gold.txt -m crf.npz --compare hmm.npz",
-        "tagger eval gold.txt --report report.html",
-        "tagger eval gold.txt --predictions other-tagger.txt",
-        "tagger eval gold-upos.txt -m penn.npz --map penn-upos.tsv",
-        "tagger eval gold.txt -m crf.npz -m bilstm.npz",
-    ),
 )
 @click.argument("gold", type=TEXT)
 @models_option
@@ -89,7 +85,6 @@ class Side:
 @map_option
 @click.option("--json", "as_program", is_flag=True, help="Write JSON: rates as fractions, undefined as null.")
 @output_option
-@quiet_option
 def command(
     gold: str,
     model_paths: tuple[str, ...],

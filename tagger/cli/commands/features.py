@@ -7,14 +7,13 @@ import click
 from tagger.cli.hints import InputHint, tag_check
 from tagger.cli.options import (
     encoding_option,
-    examples,
     features_option,
+    file_command,
     file_option,
     input_format_option,
     output_option,
-    quiet_option,
 )
-from tagger.cli.paths import INPUT, FileCommand
+from tagger.cli.paths import INPUT
 from tagger.corpus import format_of
 from tagger.escaping import encoded
 from tagger.features.template import check_classes, describe, parse_templates, template_text
@@ -24,12 +23,10 @@ from tagger.files.writing import open_output
 from tagger.normalization import NFC, normalized
 
 
-@click.command(
+@file_command(
     "features",
-    cls=FileCommand,
-    epilog=examples(
-        'echo "The dog barks ." | tagger features', "tagger features sentences.txt --features my-template.txt"
-    ),
+    'echo "The dog barks ." | tagger features',
+    "tagger features sentences.txt --features my-template.txt",
 )
 @click.argument("file", type=INPUT, default="-")
 @features_option
@@ -37,7 +34,6 @@ from tagger.normalization import NFC, normalized
 @input_format_option
 @encoding_option
 @output_option
-@quiet_option
 def command(
     file: str, features: str, classes: str | None, input_format: str | None, encoding: str, output: str, quiet: bool
 ) -> None:

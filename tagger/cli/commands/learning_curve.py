@@ -10,16 +10,8 @@ import click
 from tagger.cli.console import display_name, load_page_template, write_text
 from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
 from tagger.cli.forwarding import FORWARDING, kind_option, tagger_factory, training_options
-from tagger.cli.options import (
-    corpus_options,
-    examples,
-    jobs_option,
-    output_option,
-    quiet_option,
-    report_option,
-    value_option,
-)
-from tagger.cli.paths import INPUT, FileCommand
+from tagger.cli.options import corpus_options, file_command, jobs_option, output_option, report_option, value_option
+from tagger.cli.paths import INPUT
 from tagger.cli.progress import open_bar, show_bar
 from tagger.experiments.crossval import CurvePoint, learning_curve
 from tagger.reports.curve import curve_page, last_gain
@@ -27,16 +19,13 @@ from tagger.reports.curve import curve_page, last_gain
 BAR_WIDTH = 40  # columns of the longest bar
 
 
-@click.command(
+@file_command(
     "learning-curve",
-    cls=FileCommand,
+    "tagger learning-curve train.txt --dev dev.txt",
+    "tagger learning-curve train.txt --dev dev.txt --kind hmm --json",
+    "tagger learning-curve train.txt --dev dev.txt --report curve.html",
     short_help="Show how accuracy grows with more training data.",
     context_settings=FORWARDING,
-    epilog=examples(
-        "tagger learning-curve train.txt --dev dev.txt",
-        "tagger learning-curve train.txt --dev dev.txt --kind hmm --json",
-        "tagger learning-curve train.txt --dev dev.txt --report curve.html",
-    ),
 )
 @click.argument("corpus", type=INPUT)
 @click.option("--dev", metavar="FILE", type=INPUT, required=True, help="Tagged corpus to evaluate on, e.g. dev.txt.")
@@ -47,7 +36,6 @@ BAR_WIDTH = 40  # columns of the longest bar
 @click.option("--json", "as_program", is_flag=True, help="Write JSON: rates as fractions.")
 @report_option
 @output_option
-@quiet_option
 @training_options
 def command(
     corpus: str,

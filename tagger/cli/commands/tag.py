@@ -18,7 +18,7 @@ from tagger.cli.options import (
     Finite,
     TokenizingCommand,
     choice_option,
-    examples,
+    file_command,
     file_option,
     input_options,
     jobs_option,
@@ -26,7 +26,6 @@ from tagger.cli.options import (
     max_memory_option,
     models_option,
     output_option,
-    quiet_option,
     tokenize_option,
     value_option,
 )
@@ -51,20 +50,18 @@ TEXT_FORMATS = ("jsonl", "conllu")  # can hold raw text
 NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
 
 
-@click.command(
+@file_command(
     "tag",
+    "tagger tag < sentences.txt",
+    'echo "The dog barks ." | tagger tag -m english.npz',
+    "tagger tag corpus.conllu -o tagged.conllu",
+    "tagger tag news.txt.gz --output-format tsv --probabilities | less",
+    'echo "Time flies ." | tagger tag --nbest 3',
+    'echo "Time flies/VBZ like an arrow ." | tagger tag --keep-tags',
+    "tagger tag --tokenize letter.txt --output-format jsonl",
+    "tagger tag --tokenize news.jsonl --text-column body",
+    "tagger tag -m crf.npz -m bilstm.npz < sentences.txt",
     cls=TokenizingCommand,
-    epilog=examples(
-        "tagger tag < sentences.txt",
-        'echo "The dog barks ." | tagger tag -m english.npz',
-        "tagger tag corpus.conllu -o tagged.conllu",
-        "tagger tag news.txt.gz --output-format tsv --probabilities | less",
-        'echo "Time flies ." | tagger tag --nbest 3',
-        'echo "Time flies/VBZ like an arrow ." | tagger tag --keep-tags',
-        "tagger tag --tokenize letter.txt --output-format jsonl",
-        "tagger tag --tokenize news.jsonl --text-column body",
-        "tagger tag -m crf.npz -m bilstm.npz < sentences.txt",
-    ),
 )
 @click.argument("files", nargs=-1, type=TEXT, callback=lambda ctx, param, files: files or ("-",))
 @models_option
@@ -86,7 +83,6 @@ NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
 @file_option("--lexicon", INPUT, "Tags allowed for words: lines word TAB TAG TAG …, e.g. words.tsv.")
 @jobs_option
 @max_memory_option(NO_LIMIT)
-@quiet_option
 def command(
     files: tuple[str, ...],
     model_paths: tuple[str, ...],

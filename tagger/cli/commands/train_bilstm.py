@@ -14,13 +14,12 @@ from tagger.cli.options import (
     Count,
     Finite,
     corpus_options,
-    examples,
+    file_command,
     file_option,
     max_memory_option,
-    quiet_option,
     value_option,
 )
-from tagger.cli.paths import INPUT, FileCommand
+from tagger.cli.paths import INPUT
 from tagger.cli.training import (
     check_monitoring,
     monitor_options,
@@ -38,15 +37,12 @@ from tagger.sentence import Sentence
 SIZE = click.IntRange(1, 4096)
 
 
-@click.command(
+@file_command(
     "train-bilstm",
-    cls=FileCommand,
-    epilog=examples(
-        "tagger train-bilstm train.txt --dev dev.txt",
-        "tagger train-bilstm train.txt --dev dev.txt --vectors glove.6B.100d.txt.gz -o english.npz",
-        "tagger train-bilstm train.txt --dev dev.txt --hidden-size 100 --epochs 10 --log train.jsonl",
-        "tagger train-bilstm train.txt --dev dev.txt --resume",
-    ),
+    "tagger train-bilstm train.txt --dev dev.txt",
+    "tagger train-bilstm train.txt --dev dev.txt --vectors glove.6B.100d.txt.gz -o english.npz",
+    "tagger train-bilstm train.txt --dev dev.txt --hidden-size 100 --epochs 10 --log train.jsonl",
+    "tagger train-bilstm train.txt --dev dev.txt --resume",
 )
 @click.argument("corpus", type=INPUT)
 @output_model_option
@@ -67,7 +63,6 @@ SIZE = click.IntRange(1, 4096)
 @file_option("--vectors", INPUT, "Word vectors as text (word2vec, GloVe, fastText), e.g. glove.6B.100d.txt.gz.")
 @value_option("--max-vectors", Count(0), 100000, "Number of vectors kept for words that are not in CORPUS.")
 @max_memory_option(FREE_MEMORY)
-@quiet_option
 def command(
     corpus: str,
     output: str,

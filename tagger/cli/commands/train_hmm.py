@@ -14,14 +14,13 @@ from tagger.cli.options import (
     FREE_MEMORY,
     Count,
     corpus_options,
-    examples,
+    file_command,
     file_option,
     max_memory_option,
     partial_option,
-    quiet_option,
     value_option,
 )
-from tagger.cli.paths import INPUT, FileCommand
+from tagger.cli.paths import INPUT
 from tagger.cli.training import closing_line, model_warnings, output_model_option
 from tagger.corpus import format_of
 from tagger.errors import several
@@ -31,15 +30,12 @@ from tagger.models.store import save_model
 from tagger.tagging.constraints import read_lexicon
 
 
-@click.command(
+@file_command(
     "train-hmm",
-    cls=FileCommand,
-    epilog=examples(
-        "tagger train-hmm corpus.txt",
-        "tagger train-hmm people-daily.txt --encoding gbk -o chinese.npz",
-        "tagger train-hmm en_ewt-ud-train.conllu --column xpos",
-        "tagger train-hmm small.txt --unlabeled news.txt.gz --lexicon words.tsv",
-    ),
+    "tagger train-hmm corpus.txt",
+    "tagger train-hmm people-daily.txt --encoding gbk -o chinese.npz",
+    "tagger train-hmm en_ewt-ud-train.conllu --column xpos",
+    "tagger train-hmm small.txt --unlabeled news.txt.gz --lexicon words.tsv",
 )
 @click.argument("corpus", type=INPUT)
 @output_model_option
@@ -52,7 +48,6 @@ from tagger.tagging.constraints import read_lexicon
 @file_option("--unlabeled", INPUT, "Untagged text to learn words from, e.g. news.txt.gz. Repeatable.", multiple=True)
 @value_option("--em-iterations", Count(1), 3, "EM iterations on untagged or partly tagged text.")
 @max_memory_option(FREE_MEMORY)
-@quiet_option
 def command(
     corpus: str,
     output: str,
