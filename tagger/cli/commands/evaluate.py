@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
+from typing import Any
 
 import click
 
-from tagger.cli.console import display_name, load_page_template, print_message, write_text
+from tagger.cli.console import display_name, load_page_template, print_message, write_json, write_text
 from tagger.cli.corpus_input import CorpusOptions, length_warnings, load_tag_map, read_tagged, report_unmapped
 from tagger.cli.options import (
     choice_option,
@@ -131,10 +131,9 @@ def command(
         run = (title, sentences, judged.guesses, result, judged.model, lexicon, tags or [], judged.speed)
         write_text(report, evaluation_page(template, EvaluationRun(*run, messages + verdicts)))
     if as_program:
-        text = to_json(result, overlaps[model_name] if model else None, judged.speed, comparisons)
+        write_json(output, figures(result, overlaps[model_name] if model else None, judged.speed, comparisons))
     else:
-        text = as_table(result, sentences, judged.speed) + "".join(f"\n{line}\n" for line in verdicts)
-    write_text(output, text)
+        write_text(output, as_table(result, sentences, judged.speed) + "".join(f"\n{line}\n" for line in verdicts))
 
 
 def predict(name: str, model: Predictor | None, sentences: list[Sentence]) -> Side:
@@ -218,8 +217,9 @@ def page_title(paths: Sequence[str], gold: str) -> str:
     return f"{' and '.join(map(display_name, paths))} evaluated on {display_name(gold)}"
 
 
-def to_json(result: Evaluation, overlap: int | None, speed: float | None, comparisons: dict[str, Comparison]) -> str:
-    """Format the figures for programs."""
+def figures(
+    result: Evaluation, overlap: int | None, speed: float | None, comparisons: dict[str, Comparison]
+) -> dict[str, Any]:
+    """Return the figures for programs."""
     rows = [{"model": name, **asdict(comparison)} for name, comparison in comparisons.items()]
-    more = {"training_overlap": overlap, "tokens_per_second": speed, "compare": rows}
-    return json.dumps(as_json(result) | more, ensure_ascii=False, indent=2) + "\n"
+    return as_json(result) | {"training_overlap": overlap, "tokens_per_second": speed, "compare": rows}

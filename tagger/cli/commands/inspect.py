@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from tagger.cli.console import display_name, load_page_template, write_text
+from tagger.cli.console import display_name, load_page_template, write_json, write_text
 from tagger.cli.options import DEFAULT_MODEL, file_command, output_option, report_option
 from tagger.cli.paths import INPUT
 from tagger.escaping import visible
@@ -39,7 +37,7 @@ def command(model: str, as_program: bool, report: str | None, output: str, quiet
     sections = loaded.summarize()
     if as_program:
         tables = {section.title: {"head": section.head, "rows": section.rows} for section in sections}
-        write_text(output, json.dumps(tables, ensure_ascii=False, indent=2) + "\n")
+        write_json(output, tables)
     else:
         write_text(output, "\n".join(map(section_text, sections)))
 
