@@ -60,9 +60,6 @@ def is_model_archive(path: Path) -> bool:
 class CheckpointFile(OutputFile):
     """A checkpoint to write. It may replace a checkpoint, nothing else."""
 
-    def default_path(self, params: dict[str, Any]) -> str:
-        return f"{params['output']}.checkpoint"
-
     def check(self, path: str) -> None:
         super().check(path)
         Checkpoint(path).check_place()
@@ -83,7 +80,12 @@ def monitor_options(patience: int, every: int, unit: str) -> Callable[[Decorated
         file_option("--dev", INPUT, "Tagged dev corpus, e.g. dev.txt; the model that is best on it is kept."),
         value_option("--patience", Count(1), patience, "Stop after N evaluations on --dev without improvement."),
         file_option("--log", OUTPUT, f"Log file with one line of JSON per {unit}, e.g. train.jsonl."),
-        file_option("--checkpoint", CheckpointFile(), "Checkpoint file.  [default: OUTPUT.checkpoint]"),
+        file_option(
+            "--checkpoint",
+            CheckpointFile(),
+            "Checkpoint file.  [default: OUTPUT.checkpoint]",
+            callback=lambda context, param, path: path or f"{context.params['output']}.checkpoint",
+        ),
         value_option("--checkpoint-every", Count(1), every, f"Save the checkpoint every N {unit}s."),
         click.option("--resume", is_flag=True, help="Continue an interrupted training from its checkpoint."),
     )
