@@ -104,9 +104,7 @@ def json_tables(
 
 
 def as_row(doubt: Place) -> dict[str, Any]:
-    row = asdict(doubt)
-    del row["sentence"]
-    return row | {"token": doubt.token + 1}
+    return asdict(doubt) | {"sentence": doubt.sentence + 1, "token": doubt.token + 1}
 
 
 def count_rows(counts: CorpusSurvey, against: str | None, in_both: int | None) -> list[str]:

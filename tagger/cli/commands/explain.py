@@ -18,7 +18,6 @@ from tagger.cli.options import (
     value_option,
 )
 from tagger.cli.paths import TEXT
-from tagger.corpus import format_of
 from tagger.escaping import encoded, visible
 from tagger.files.reading import Lines
 from tagger.files.writing import open_output
@@ -69,8 +68,8 @@ def command(
     model = load_model(*model_paths)
     if model.explanation_note:
         print_message(model.explanation_note, quiet)
-    hint, format = InputHint(tag_check(model.classes_), quiet=quiet), input_format or format_of(file)
-    sentences = hint.read_untagged(Lines(file, encoding), format, column=model.column_)
+    hint = InputHint(tag_check(model.classes_), quiet=quiet)
+    sentences = hint.read_untagged(Lines(file, encoding), input_format, column=model.column_)
     with open_output(output) as stream:
         if template:
             explanations = explain(model, [sentence for sentence in sentences if len(sentence)])

@@ -14,7 +14,6 @@ from tagger.cli.options import (
     output_option,
 )
 from tagger.cli.paths import INPUT
-from tagger.corpus import format_of
 from tagger.escaping import encoded
 from tagger.features.template import check_classes, describe, parse_templates, template_text
 from tagger.features.word_classes import WordClasses
@@ -44,9 +43,9 @@ def command(
     templates = parse_templates(template_text(features), features)
     table = load_normalized_classes(classes) if classes else None
     check_classes(templates, table, features)
-    hint, format = InputHint(tag_check(), quiet=quiet), input_format or format_of(file)
+    hint = InputHint(tag_check(), quiet=quiet)
     with open_output(output) as stream:
-        for sentence in hint.read_untagged(Lines(file, encoding), format):
+        for sentence in hint.read_untagged(Lines(file, encoding), input_format):
             features_of_tokens = describe(normalized(sentence.words, NFC), templates, table)
             rows = zip(sentence.words, features_of_tokens, strict=True)
             text = "".join("\t".join([word, *names]) + "\n" for word, names in rows) + "\n"

@@ -22,7 +22,6 @@ from tagger.cli.options import (
 )
 from tagger.cli.paths import INPUT
 from tagger.cli.training import closing_line, model_warnings, output_model_option
-from tagger.corpus import format_of
 from tagger.errors import several
 from tagger.files.reading import Lines
 from tagger.hmm.tagger import HMMTagger
@@ -71,10 +70,10 @@ def command(
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
     tags = {tag for sentence in sentences for tag in sentence.tags or ()}
     encoding, hint = corpus_options.encoding, InputHint(tag_check(tags), quiet=quiet)
-    texts = [(Lines(path, encoding, skipped_lines()), format_of(path)) for path in unlabeled]
+    texts = [Lines(path, encoding, skipped_lines()) for path in unlabeled]
     model = HMMTagger(**settings).fit(
         sentences,
-        unlabeled=[sentence for text in texts for sentence in hint.read_untagged(*text, by_name=True)],
+        unlabeled=[sentence for text in texts for sentence in hint.read_untagged(text, by_name=True)],
         lexicon=read_lexicon(lexicon, encoding, tags) if lexicon else None,
         watch=lambda text, iteration, objective: print_message(
             f"{text}, after {several(iteration, 'iteration')}: log-likelihood + log prior {objective:,.1f}", quiet
