@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -75,10 +75,8 @@ class BiLSTMTagger(Tagger):
         The seed of weights, dropout and the order of batches.
     """
 
-    kind: ClassVar[str] = "bilstm"
-    explanation_note: ClassVar[str | None] = (
-        "the reasons of a network are found by occlusion: the change of the score when a word is hidden"
-    )
+    kind = "bilstm"
+    explanation_note = "the reasons of a network are found by occlusion: the change of the score when a word is hidden"
     lookup_: InputLookup = field(init=False)
     weights_: Arrays = field(init=False)  # float32, by the names of `Sizes.shapes`
     word_size: int = 100
