@@ -176,8 +176,9 @@ def check_tokenize_options(
             got = f"{display_name(path)}, read as {'plain text' if format == 'slash' else format}"
             raise click.UsageError(f"--text-column: expected jsonl, got {got}. Use --input-format jsonl.")
         if tokenize and (keep_tags or input_format == "slash" or format not in ("slash", *TEXT_FORMATS)):
-            got = "--keep-tags" if keep_tags else f"words between spaces ({format})" if format == "slash" else format
-            raise click.UsageError(f"--tokenize: expected raw text, jsonl or conllu, got {got}. Leave out one.")
+            other = "--keep-tags" if keep_tags else f"--input-format {format}" if input_format else None
+            got = f"{other}. Leave out one of the two." if other else f"{display_name(path)}. Leave out --tokenize."
+            raise click.UsageError(f"--tokenize: expected raw text, jsonl or conllu, got {got}")
 
 
 def check_output_options(
