@@ -119,11 +119,8 @@ def on_error_option(command: Decorated) -> Decorated:
             context.meta[SKIPPED_KEY] = skipped = Skipped()
             context.call_on_close(lambda: report_skipped(skipped))
 
-    choices, help = (
-        click.Choice(["stop", "skip"]),
-        "Stop at the first faulty line, or skip faulty lines and report them.",
-    )
-    return value_option("--on-error", choices, "stop", help, expose_value=False, callback=choose)(command)
+    choices, help = ["stop", "skip"], "Stop at the first faulty line, or skip faulty lines and report them."
+    return value_option("--on-error", click.Choice(choices), "stop", help, expose_value=False, callback=choose)(command)
 
 
 class Size(click.ParamType):

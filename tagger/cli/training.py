@@ -7,6 +7,7 @@ the two exists.
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
@@ -22,7 +23,17 @@ import click
 
 from tagger.cli.console import name_options, print_message
 from tagger.cli.interrupt import GracefulStop
-from tagger.cli.options import DEFAULT_MODEL, Count, Decorated, combine, file_option, is_given, value_option
+from tagger.cli.options import (
+    DEFAULT_MODEL,
+    Count,
+    Decorated,
+    combine,
+    corpus_options,
+    file_command,
+    file_option,
+    is_given,
+    value_option,
+)
 from tagger.cli.paths import INPUT, OUTPUT, OutputFile
 from tagger.cli.progress import open_bar, show_bar
 from tagger.errors import FileError, several
@@ -74,7 +85,30 @@ def output_archive_option(default: str, help: str) -> Callable[[Decorated], Deco
 output_model_option = output_archive_option(DEFAULT_MODEL, "Model file to write, e.g. english.npz.")
 
 
-def monitor_options(patience: int, every: int, unit: str) -> Callable[[Decorated], Decorated]:
+def training_command(model: type[Tagger], *lines: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make the command that trains a model: CORPUS, -o and the options of a corpus come before its own.
+
+    An option that is a setting of the model has the model's default.
+    """
+    settings = inspect.signature(model).parameters
+    shared = combine(click.argument("corpus", type=INPUT), output_model_option, corpus_options)
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        command = file_command(f"train-{model.kind}", *lines)(shared(function))
+        for option in command.params:
+            if option.name in settings:
+                option.default = settings[option.name].default
+        return command
+
+    return decorate
+
+
+def setting_option(name: str, type: click.ParamType, help: str) -> Callable[[Decorated], Decorated]:
+    """Make an option for a setting of the model; `training_command` gives it its default."""
+    return value_option(name, type, None, help)
+
+
+def monitor_options(every: int, unit: str, patience: int | None = None) -> Callable[[Decorated], Decorated]:
     """Add the options for dev set, log and checkpoint of an iterative training."""
     return combine(
         file_option("--dev", INPUT, "Tagged dev corpus, e.g. dev.txt; the model that is best on it is kept."),
