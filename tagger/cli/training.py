@@ -14,7 +14,7 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 from zipfile import BadZipFile, ZipFile
@@ -144,9 +144,6 @@ class TrainingLog:
         self.path = path
         self.stream: IO[str] | None = None
 
-    def __enter__(self) -> TrainingLog:
-        return self
-
     def write(self, progress: Progress) -> None:
         try:
             self.stream = self.stream or self.create()
@@ -160,7 +157,7 @@ class TrainingLog:
             path.unlink()
         return path.open("w", encoding="utf-8", buffering=1)
 
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
         with suppress(OSError):  # a failed write has raised before
             if self.stream:
                 self.stream.close()
@@ -200,7 +197,7 @@ def progress_reporter(
 ) -> Iterator[ProgressReporter]:
     """Open the log and the bar of a training."""
     with ExitStack() as stack:
-        lines = stack.enter_context(TrainingLog(log)) if log else None
+        lines = stack.enter_context(closing(TrainingLog(log))) if log else None
         bar = stack.enter_context(open_bar("train", unit, iterations)) if show_bar(quiet) else None
         yield ProgressReporter(stop, lines, bar)
 
