@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
-from typing import Any
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
 
 
 def show_bar(quiet: bool) -> bool:
@@ -18,6 +21,14 @@ def open_bar(name: str, unit: str, total: int | None = None, show: bool = True) 
 
     tqdm.monitor_interval = 0  # no thread beside us: processes may be forked
     return tqdm(total=total, desc=name, unit=unit, unit_scale=total is None, leave=False, ncols=90, disable=not show)
+
+
+def with_bar(items: Iterable[Item], name: str, unit: str, total: int, quiet: bool) -> Iterator[Item]:
+    """Pass items on, with a bar that moves after each."""
+    with open_bar(name, unit, total, show_bar(quiet)) as bar:
+        for item in items:
+            yield item
+            bar.update()
 
 
 class StepBars(ExitStack):

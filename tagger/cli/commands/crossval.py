@@ -10,7 +10,7 @@ from tagger.cli.console import write_json, write_text
 from tagger.cli.corpus_input import CorpusOptions, read_training_corpus
 from tagger.cli.forwarding import experiment_command, experiment_options
 from tagger.cli.options import value_option
-from tagger.cli.progress import open_bar, show_bar
+from tagger.cli.progress import with_bar
 from tagger.experiments.crossval import TaggerFactory, cross_validate
 
 
@@ -41,11 +41,8 @@ def command(
     words stay in one fold.
     """
     sentences = read_training_corpus(corpus, corpus_options, quiet, factory.settings.get("partial"))
-    rows = []
-    with open_bar("crossval", "fold", folds, show_bar(quiet)) as bar:
-        for fold in cross_validate(factory, sentences, folds, seed, jobs):
-            rows.append({"tokens": sum(map(len, fold.tags)), "accuracy": fold.accuracy})
-            bar.update()
+    done = with_bar(cross_validate(factory, sentences, folds, seed, jobs), "crossval", "fold", folds, quiet)
+    rows = [{"tokens": sum(map(len, fold.tags)), "accuracy": fold.accuracy} for fold in done]
     accuracies = [row["accuracy"] for row in rows]
     mean, deviation = statistics.mean(accuracies), statistics.stdev(accuracies)
     if as_program:

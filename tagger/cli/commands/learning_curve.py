@@ -11,7 +11,7 @@ from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_co
 from tagger.cli.forwarding import experiment_command, experiment_options
 from tagger.cli.options import report_option, value_option
 from tagger.cli.paths import INPUT
-from tagger.cli.progress import open_bar, show_bar
+from tagger.cli.progress import with_bar
 from tagger.experiments.crossval import CurvePoint, TaggerFactory, learning_curve
 from tagger.reports.curve import curve_page, last_gain
 
@@ -49,11 +49,8 @@ def command(
     template = load_page_template(report, "curve.html")
     sentences = read_training_corpus(corpus, corpus_options, quiet, factory.settings.get("partial"))
     dev_sentences = read_tagged(dev, corpus_options)
-    rows = []
-    with open_bar("train", "model", points, show_bar(quiet)) as bar:
-        for row in learning_curve(factory, sentences, dev_sentences, points, jobs):
-            rows.append(row)
-            bar.update()
+    done = learning_curve(factory, sentences, dev_sentences, points, jobs)
+    rows = list(with_bar(done, "train", "model", points, quiet))
     if report:
         write_text(
             report, curve_page(template, f"Learning curve of {display_name(corpus)} ({factory.kind.kind})", rows)
