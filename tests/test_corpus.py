@@ -10,7 +10,7 @@ from io import BytesIO
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tagger.corpus import FORMATS, LOOK_AHEAD, read_corpus, read_sentences, recognize_format, slash, write_corpus
@@ -197,6 +197,21 @@ def test_marks_inside_of_sentences_are_no_ends(words):
     for corpus in (sentences, sentences + [Sentence(("x", "."), ("X", "."))] * 9):
         text = "".join(FORMATS["lines"].write(sentence, "upos") for sentence in corpus)
         assert read_text(text, "lines") == corpus
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", ".", "!"]), min_size=1, max_size=60), min_size=1, max_size=5))
+@example([["a", "."] * 14])
+@example([["a", "."] * 700, ["a", "."] * 700])  # beyond the lines that decide
+@example([["a"], ["a", "."] * 700])
+def test_sentences_with_any_marks_inside_come_back_whole(corpus):
+    sentences = [Sentence(words, ["X"] * len(words)) for words in corpus]
+    text = "".join(FORMATS["lines"].write(sentence, "upos") for sentence in sentences)
+    assert read_text(text, "lines") == sentences
+
+
+@pytest.mark.parametrize("blanks", ["\n" * 9, "\n \n\t\n"])
+def test_blank_lines_at_the_end_of_a_file_say_nothing(blanks):
+    assert len(read_text(TWENTY + blanks, "lines")) == 20
 
 
 def test_untagged_lines_of_words():

@@ -6,6 +6,7 @@ import io
 import lzma
 import os
 import re
+import signal
 import threading
 import zipfile
 from pathlib import Path
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from tagger.errors import CorpusError, FileError, TaggerError
 from tagger.files.reading import Lines, open_input
+from tagger.files.signals import active_signals, signals_blocked
 from tagger.files.writing import TerminalWriter, atomic_writer, open_output
 
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
@@ -707,3 +709,22 @@ def test_many_writers_of_one_file_do_not_get_in_each_others_way(tmp_path):
     assert left_in(tmp_path) == ["file"] and (tmp_path / "file").read_bytes() in {
         x * 10_000 for x in (b"a", b"b", b"c")
     }
+
+
+# Signals
+
+
+def test_a_signal_waits_until_the_block_ends():
+    done = []
+    with pytest.raises(KeyboardInterrupt), signals_blocked():
+        signal.raise_signal(signal.SIGINT)
+        done.append("all of the block")
+    assert done
+
+
+def test_where_signals_cannot_be_blocked_the_block_runs_all_the_same(monkeypatch):
+    monkeypatch.delattr(signal, "pthread_sigmask")
+    with pytest.raises(KeyboardInterrupt), signals_blocked():
+        signal.raise_signal(signal.SIGINT)
+    with signals_blocked():
+        assert signal.SIGINT in active_signals()

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+import tagger.neural
 from tagger import TaggerError, load_model, save_model
 from tagger.arrays.string_spans import ByteStrings
 from tagger.chain.pack import Pack
@@ -235,3 +236,20 @@ def test_numbers_beyond_all_bounds_are_refused(tmp_path):
     save_model(model, tmp_path / "m.npz")
     with pytest.raises(ModelError, match=r"m.npz.*65,504"):
         load_model(tmp_path / "m.npz")
+
+
+# Without PyTorch
+
+
+def test_a_pytorch_that_does_not_load_is_told_with_the_reason(tmp_path, monkeypatch):
+    (tmp_path / "torch.py").write_text("raise ImportError('libcudart.so.12: cannot open shared object file')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    with pytest.raises(TaggerError, match=r"PyTorch.*libcudart\.so\.12"):
+        BiLSTMTagger().fit([])
+
+
+@pytest.mark.parametrize("package", [tagger, tagger.neural])
+def test_an_unknown_name_is_no_attribute_of_a_lazy_package(package):
+    with pytest.raises(AttributeError, match=rf"'{package.__name__}'.*'Perceptron'"):
+        _ = package.Perceptron

@@ -1,5 +1,6 @@
 """No more memory than there is, and trainings that would need more are refused before they take it."""
 
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -22,6 +23,16 @@ MANY = [Sentence([f"w{i % 50}" for i in range(20)], [f"T{20 * n + i}" for i in r
 
 def test_what_is_free_is_between_nothing_and_a_lot():
     assert 1 << 20 < resources.free() < 1 << 50
+
+
+def test_without_proc_all_memory_counts_as_free(monkeypatch):
+    def unreadable(path):
+        raise FileNotFoundError
+
+    monkeypatch.setattr(resources.Path, "read_text", unreadable)
+    assert resources.free() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    monkeypatch.delattr(os, "sysconf")
+    assert resources.free() is None
 
 
 @pytest.mark.parametrize("tagger", [HMMTagger(), CRFTagger(threads=1)], ids=["hmm", "crf"])

@@ -200,6 +200,8 @@ WRONG_USAGE = [
     "tag good.txt --to-column xpos",
     "tag good.txt --text-column body",
     "tag good.txt --tokenize --keep-tags",
+    "tag good.txt --tokenize --input-format slash",
+    "tag --tokenize bad.tsv",
     "tag --tokenize german",
     "explain -m model.npz -m other.npz",
     "explain --html --json",

@@ -8,7 +8,7 @@ from tagger import HMMTagger, Sentence
 from tagger.corpus import render
 from tagger.corpus.slash import line_stretches, tokens
 from tagger.tagging.annotator import Annotator
-from tagger.tagging.fast_path import FastPath, writable
+from tagger.tagging.fast_path import line_tagger, writable
 
 MODEL = HMMTagger().fit([Sentence(["the", "dog", "barks"], ["D", "N", "V"]), Sentence(["dogs", "/"], ["N", "D"])])
 lines = st.lists(
@@ -19,7 +19,7 @@ lines = st.lists(
 @given(lines, st.sampled_from([None, ["x", "y", "x"]]))
 def test_lines_equal_sentences(text, names):
     sentences = Annotator(MODEL, names=names).start()([Sentence(tokens(line)) for line in text])
-    found, count = FastPath(MODEL, names or MODEL.classes_).start()(text)
+    found, count = line_tagger(MODEL, names or MODEL.classes_)(text)
     assert found.encode() == b"".join(render(sentence, "slash", "upos") for sentence in sentences)
     assert count == sum(map(len, sentences)) and found.count("\n") == len(text)
 
@@ -33,5 +33,5 @@ def test_a_tag_that_cannot_stand_behind_a_slash_is_seen(tag):
 def test_a_line_in_stretches_comes_out_as_one(line, most):
     consecutive = list(line_stretches(line, most))
     assert [token for stretch in consecutive for token in tokens(stretch)] == tokens(line)
-    text, count = FastPath(MODEL, ["x"] * 3).start()(consecutive)
+    text, count = line_tagger(MODEL, ["x"] * 3)(consecutive)
     assert (text, count) == (" ".join(f"{token}/x" for token in tokens(line)) + "\n", len(tokens(line)))

@@ -73,7 +73,7 @@ def test_chinese_is_split_too(tag, folder):
     [
         (["--tokenize", "--input-format", "tsv", "text.txt"], "--tokenize tsv"),
         (["--tokenize", "--input-format", "slash", "text.txt"], "--tokenize slash"),
-        (["--tokenize", "words.tsv"], "--tokenize jsonl conllu tsv"),
+        (["--tokenize", "words.tsv"], "--tokenize jsonl conllu words.tsv"),
         (["--tokenize", "--keep-tags", "text.txt"], "--keep-tags"),
         (["--text-column", "body", "texts.jsonl"], "--tokenize"),
         (["--tokenize", "--text-column", "body", "text.txt"], "text.txt"),

@@ -73,6 +73,13 @@ class StringTable:
             candidate[undecided] += 1
         return ids
 
+    def find_in_any_case(self, strings: Sequence[str]) -> np.ndarray:
+        """Return the id of each string, else that of its lower-case form, else -1."""
+        ids = self.find(strings)
+        missing = np.flatnonzero(ids < 0)
+        ids[missing] = self.find([strings[i].lower() for i in missing.tolist()])
+        return ids
+
     def arrays(self, name: str) -> Arrays:
         """Return the arrays to store under names that begin with `name`."""
         return {f"{name}.blob": self.encoded.blob, f"{name}.lengths": narrow(self.encoded.lengths)}

@@ -65,7 +65,7 @@ class Commands(click.Group):
         if name not in WITHOUT_NUMPY:
             # Here, not at the end of a chain of imports: where CPython's stack needs a new chunk of memory, every call
             # of a function allocates one, and importing NumPy takes 16 ms longer.
-            import_module("numpy")
+            import numpy  # noqa: F401
         command: click.Command = import_module(f"tagger.cli.commands.{COMMANDS[name]}").command
         return command
 

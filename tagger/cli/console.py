@@ -6,6 +6,7 @@ or standard output, in UTF-8 whatever the locale.
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import suppress
 from pathlib import PurePath
@@ -88,6 +89,11 @@ def write_text(path: str, text: str) -> None:
     """Write text to a file or standard output, in UTF-8."""
     with open_output(path) as stream:
         stream.write(encoded(text))
+
+
+def write_json(path: str, value: Any) -> None:
+    """Write a value as JSON, indented, to a file or standard output."""
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
 def display_name(path: str) -> str:

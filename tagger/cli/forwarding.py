@@ -3,24 +3,47 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial, wraps
 from importlib import import_module
+from typing import Any
 
 import click
 
-from tagger.cli.options import Decorated
-from tagger.cli.paths import InputFile, check_files, declared_files
+from tagger.cli.options import (
+    Decorated,
+    combine,
+    corpus_options,
+    file_command,
+    jobs_option,
+    output_option,
+    value_option,
+)
+from tagger.cli.paths import INPUT, InputFile, check_files, declared_files
 from tagger.experiments.crossval import TaggerFactory
 from tagger.models.store import MODEL_KINDS, model_class
 
-kind_option = click.option(
-    "--kind", type=click.Choice(list(MODEL_KINDS)), default="crf", show_default=True, help="Kind of model to train."
+# Options that the command itself does not have are collected for the training command.
+experiment_command = partial(
+    file_command, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True}
 )
-FORWARDING = {"ignore_unknown_options": True, "allow_interspersed_args": True}  # settings of the click context
 
 
-def training_options(command: Decorated) -> Decorated:
-    """Collect all options that the command itself does not have."""
-    return click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[TRAINING OPTIONS]")(command)
+def experiment_options(command: Decorated) -> Decorated:
+    """Add CORPUS and the options that all experiments share; the command gets a `factory` of untrained taggers."""
+
+    @wraps(command)
+    def collect(kind: str, options: tuple[str, ...], **others: Any) -> Any:
+        return command(factory=tagger_factory(kind, options), **others)
+
+    return combine(
+        click.argument("corpus", type=INPUT),
+        value_option("--kind", click.Choice(list(MODEL_KINDS)), "crf", "Kind of model to train."),
+        jobs_option,
+        corpus_options,
+        click.option("--json", "as_program", is_flag=True, help="Write JSON: rates as fractions."),
+        output_option,
+        click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[TRAINING OPTIONS]"),
+    )(collect)
 
 
 def training_command(kind: str) -> click.Command:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from tagger.cli.console import print_message
-from tagger.corpus import read_sentences, recognize_format
+from tagger.corpus import format_of, read_sentences, recognize_format
 from tagger.corpus.slash import split_if_tagged
 from tagger.escaping import quote
 from tagger.files.reading import Lines
@@ -49,9 +49,10 @@ class InputHint:
             yield item
 
     def read_untagged(
-        self, lines: Lines, format: str, by_name: bool = False, column: str = "upos"
+        self, lines: Lines, format: str | None = None, by_name: bool = False, column: str = "upos"
     ) -> Iterator[Sentence]:
-        """Read sentences without their tags, and check them."""
+        """Read sentences without their tags, by default in the format of the file's suffix, and check them."""
+        format = format or format_of(lines.path)
         sentences = read_sentences(self.check_first_line(lines, format, by_name), format, tagged=False, column=column)
         return self(sentences, lambda sentence: sentence.words)
 

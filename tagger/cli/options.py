@@ -56,6 +56,17 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
+def file_command(
+    name: str, *lines: str, cls: type[FileCommand] = FileCommand, **settings: Any
+) -> Callable[[Callable[..., Any]], FileCommand]:
+    """Make a command that checks its files, with examples at the end of its help and `--quiet` as its last option."""
+
+    def decorate(function: Callable[..., Any]) -> FileCommand:
+        return quiet_option(click.command(name, cls=cls, epilog=examples(*lines), **settings)(function))
+
+    return decorate
+
+
 def combine(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make one decorator of several options, in the order of the help."""
 
@@ -67,15 +78,18 @@ def combine(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
-def value_option(name: str, type: click.ParamType, default: Any, help: str) -> Callable[[Decorated], Decorated]:
-    """Make an option whose default is shown."""
-    metavar = "N" if type is click.INT or isinstance(type, click.IntRange) else None
-    return click.option(name, type=type, metavar=metavar, default=default, show_default=True, help=help)
+def value_option(
+    name: str, type: click.ParamType, default: Any, help: str, **more: Any
+) -> Callable[[Decorated], Decorated]:
+    """Make an option whose default is shown unless it is None; `--size sizes` gives the parameter another name."""
+    if type is click.INT or isinstance(type, click.IntRange):
+        more.setdefault("metavar", "N")
+    return click.option(*name.split(), type=type, default=default, show_default=True, help=help, **more)
 
 
-def file_option(name: str, type: click.Path, help: str, multiple: bool = False) -> Callable[[Decorated], Decorated]:
-    """Make an option that names a file, or several files if it is repeated."""
-    return click.option(name, metavar="FILE", type=type, multiple=multiple, help=help)
+def file_option(name: str, type: click.Path, help: str, **more: Any) -> Callable[[Decorated], Decorated]:
+    """Make an option that names a file."""
+    return value_option(name, type, None, help, **{"metavar": "FILE"} | more)
 
 
 def choice_option(name: str, choices: Iterable[str], help: str) -> Callable[[Decorated], Decorated]:
@@ -88,32 +102,13 @@ def models_option(command: Decorated, help: str = "Model file. Repeat -m to aver
     def default(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
         return paths or (os.environ.get("TAGGER_MODEL") or DEFAULT_MODEL,)
 
-    return click.option(
-        "-m",
-        "--model",
-        "model_paths",
-        type=INPUT,
-        metavar="FILE",
-        multiple=True,
-        callback=default,
-        help=f"{help}  [env var: TAGGER_MODEL; default: {DEFAULT_MODEL}]",
-    )(command)
+    shown = f"{help}  [env var: TAGGER_MODEL; default: {DEFAULT_MODEL}]"
+    return file_option("-m --model model_paths", INPUT, shown, multiple=True, callback=default)(command)
 
 
 def model_option(command: Decorated) -> Decorated:
     """Add `-m` to a command that takes one model; several are parsed, so that it can refuse them with advice."""
     return models_option(command, "Model file, e.g. english.npz.")
-
-
-def features_option(command: Decorated) -> Decorated:
-    return click.option(
-        "--features",
-        type=TemplateFile(),
-        default="default",
-        show_default=True,
-        metavar="NAME|FILE",
-        help="Feature template: default, comparison, or a file, e.g. my-template.txt.",
-    )(command)
 
 
 def on_error_option(command: Decorated) -> Decorated:
@@ -124,15 +119,8 @@ def on_error_option(command: Decorated) -> Decorated:
             context.meta[SKIPPED_KEY] = skipped = Skipped()
             context.call_on_close(lambda: report_skipped(skipped))
 
-    return click.option(
-        "--on-error",
-        type=click.Choice(["stop", "skip"]),
-        default="stop",
-        show_default=True,
-        expose_value=False,
-        callback=choose,
-        help="Stop at the first faulty line, or skip faulty lines and report them.",
-    )(command)
+    choices, help = ["stop", "skip"], "Stop at the first faulty line, or skip faulty lines and report them."
+    return value_option("--on-error", click.Choice(choices), "stop", help, expose_value=False, callback=choose)(command)
 
 
 class Size(click.ParamType):
@@ -161,14 +149,8 @@ def max_memory_option(default: str) -> Callable[[Decorated], Decorated]:
         if value or default == FREE_MEMORY:
             resources.limit(value)
 
-    return click.option(
-        "--max-memory",
-        type=Size(),
-        metavar="SIZE",
-        expose_value=False,
-        callback=set_limit,
-        help=f"Memory limit, e.g. 4G.  [default: {default}]",
-    )
+    help = f"Memory limit, e.g. 4G.  [default: {default}]"
+    return value_option("--max-memory", Size(), None, help, metavar="SIZE", expose_value=False, callback=set_limit)
 
 
 class TokenizingCommand(FileCommand):
@@ -200,12 +182,19 @@ output_option = click.option(
     default="-",
     help="Output file.  [default: standard output]",
 )
-jobs_option = click.option(
+jobs_option = value_option(
     "--jobs",
-    type=click.IntRange(0, MAX_WORKERS),
-    metavar="N",
-    default=0,
-    help="Number of processes, e.g. 4.  [default: all cores]",
+    click.IntRange(0, MAX_WORKERS),
+    None,
+    "Number of processes, e.g. 4.  [default: all cores]",
+    callback=lambda context, param, count: count or resources.available_cores(),
+)
+features_option = value_option(
+    "--features",
+    TemplateFile(),
+    "default",
+    "Feature template: default, comparison, or a file, e.g. my-template.txt.",
+    metavar="NAME|FILE",
 )
 input_format_option = choice_option(
     "--input-format", FORMATS, "Format of the input.  [default: recognised for corpora, plain lines for text]"
@@ -215,12 +204,8 @@ column_option = value_option("--column", click.Choice(list(COLUMNS)), "upos", "C
 tokenize_option = choice_option(
     "--tokenize", LANGUAGES, "Split raw text into sentences and words.  [without a value: english]"
 )
-map_option = click.option(
-    "--map",
-    "map_path",
-    type=INPUT,
-    metavar="FILE",
-    help="Tag map with lines OLD TAB NEW, e.g. penn-upos.tsv; other tags stay.",
+map_option = file_option(
+    "--map map_path", INPUT, "Tag map with lines OLD TAB NEW, e.g. penn-upos.tsv; other tags stay."
 )
 partial_option = click.option(
     "--partial",

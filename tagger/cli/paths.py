@@ -67,10 +67,6 @@ class OutputFile(click.Path):
             self.fail("expected the name of a file, got '-'.", param, ctx)
         return super().convert(value, param, ctx)
 
-    def default_path(self, params: dict[str, Any]) -> str | None:
-        """Return the path to use without the option; None if nothing is written then."""
-        return None
-
     def check(self, path: str) -> None:
         """Refuse a path that cannot be written, before any work is done."""
         if path not in STDOUT:
@@ -111,9 +107,6 @@ class FileCommand(Command):
     """A command whose files are checked before it runs."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        for param in self.params:
-            if param.name and isinstance(param.type, OutputFile) and ctx.params.get(param.name) is None:
-                ctx.params[param.name] = param.type.default_path(ctx.params)
         check_files(declared_files(ctx))
         return super().invoke(ctx)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
-from typing import Any
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
 
 
 def show_bar(quiet: bool) -> bool:
@@ -20,25 +23,27 @@ def open_bar(name: str, unit: str, total: int | None = None, show: bool = True) 
     return tqdm(total=total, desc=name, unit=unit, unit_scale=total is None, leave=False, ncols=90, disable=not show)
 
 
-class StepBars:
+def with_bar(items: Iterable[Item], name: str, unit: str, total: int, quiet: bool) -> Iterator[Item]:
+    """Pass items on, with a bar that moves after each."""
+    with open_bar(name, unit, total, show_bar(quiet)) as bar:
+        for item in items:
+            yield item
+            bar.update()
+
+
+class StepBars(ExitStack):
     """A bar for each step of a task, one after the other."""
 
     def __init__(self, quiet: bool) -> None:
+        super().__init__()
         self.enabled = show_bar(quiet)
-        self.stack = ExitStack()
         self.bar: Any = None
-
-    def __enter__(self) -> StepBars:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stack.close()
 
     def show(self, name: str, unit: str, done: int, total: int | None) -> None:
         """Move the bar of the step to `done`; a new name opens a new bar."""
         if not self.enabled:
             return
         if self.bar is None or self.bar.desc != name:
-            self.stack.close()
-            self.bar = self.stack.enter_context(open_bar(name, unit, total))
+            self.close()
+            self.bar = self.enter_context(open_bar(name, unit, total))
         self.bar.update(done - self.bar.n)

@@ -9,7 +9,6 @@ import click
 from tagger.cli.console import skipped_lines
 from tagger.cli.hints import InputHint, tag_check
 from tagger.cli.progress import StepBars
-from tagger.corpus import format_of
 from tagger.features.clustering import MIN_COUNT, learn_classes
 from tagger.features.word_classes import SIZES, WordClasses
 from tagger.files.reading import Lines, Skipped, pipe_identity
@@ -34,8 +33,7 @@ def learn_from(
         skipped = records.pop() if records else skipped_lines() and Skipped()
         yield from extra_sentences
         for path in files:
-            lines = Lines(path, encoding, skipped)
-            for sentence in hint.read_untagged(lines, format_of(path), by_name=True):
+            for sentence in hint.read_untagged(Lines(path, encoding, skipped), by_name=True):
                 yield sentence.words
 
     with StepBars(quiet) as bars:

@@ -101,11 +101,13 @@ def named_blocks(lines: Lines, reader: PlainLines | Sentences, hint: InputHint) 
 
 def texts_of(lines: Lines, format: str, language: str, text_column: str | None) -> Iterator[Sentence]:
     """Tokenize the texts in records (jsonl, conllu); with `--on-error skip`, faulty records are left out."""
-    from tagger.corpus.tokenizers.records import TEXT_COLUMN, ConlluTexts, JsonTexts
+    from tagger.corpus.tokenizers.records import conllu_texts, json_texts
 
-    reader = JsonTexts(language, text_column or TEXT_COLUMN) if format == "jsonl" else ConlluTexts(language)
+    def read() -> Iterator[Sentence]:
+        return json_texts(lines, language, text_column) if format == "jsonl" else conllu_texts(lines, language)
+
     with closing(lines):
-        yield from skip_faulty(lines, lambda: reader.read(lines), by_line=True, blank=None)
+        yield from skip_faulty(lines, read, by_line=True, blank=None)
 
 
 def sound_lines(lines: Lines) -> Iterator[str]:

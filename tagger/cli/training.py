@@ -7,13 +7,14 @@ the two exists.
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
 import shlex
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 from zipfile import BadZipFile, ZipFile
@@ -22,7 +23,17 @@ import click
 
 from tagger.cli.console import name_options, print_message
 from tagger.cli.interrupt import GracefulStop
-from tagger.cli.options import DEFAULT_MODEL, Count, Decorated, combine, file_option, is_given, value_option
+from tagger.cli.options import (
+    DEFAULT_MODEL,
+    Count,
+    Decorated,
+    combine,
+    corpus_options,
+    file_command,
+    file_option,
+    is_given,
+    value_option,
+)
 from tagger.cli.paths import INPUT, OUTPUT, OutputFile
 from tagger.cli.progress import open_bar, show_bar
 from tagger.errors import FileError, several
@@ -60,9 +71,6 @@ def is_model_archive(path: Path) -> bool:
 class CheckpointFile(OutputFile):
     """A checkpoint to write. It may replace a checkpoint, nothing else."""
 
-    def default_path(self, params: dict[str, Any]) -> str:
-        return f"{params['output']}.checkpoint"
-
     def check(self, path: str) -> None:
         super().check(path)
         Checkpoint(path).check_place()
@@ -77,13 +85,41 @@ def output_archive_option(default: str, help: str) -> Callable[[Decorated], Deco
 output_model_option = output_archive_option(DEFAULT_MODEL, "Model file to write, e.g. english.npz.")
 
 
-def monitor_options(patience: int, every: int, unit: str) -> Callable[[Decorated], Decorated]:
+def training_command(model: type[Tagger], *lines: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make the command that trains a model: CORPUS, -o and the options of a corpus come before its own.
+
+    An option that is a setting of the model has the model's default.
+    """
+    settings = inspect.signature(model).parameters
+    shared = combine(click.argument("corpus", type=INPUT), output_model_option, corpus_options)
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        command = file_command(f"train-{model.kind}", *lines)(shared(function))
+        for option in command.params:
+            if option.name in settings:
+                option.default = settings[option.name].default
+        return command
+
+    return decorate
+
+
+def setting_option(name: str, type: click.ParamType, help: str) -> Callable[[Decorated], Decorated]:
+    """Make an option for a setting of the model; `training_command` gives it its default."""
+    return value_option(name, type, None, help)
+
+
+def monitor_options(every: int, unit: str, patience: int | None = None) -> Callable[[Decorated], Decorated]:
     """Add the options for dev set, log and checkpoint of an iterative training."""
     return combine(
         file_option("--dev", INPUT, "Tagged dev corpus, e.g. dev.txt; the model that is best on it is kept."),
         value_option("--patience", Count(1), patience, "Stop after N evaluations on --dev without improvement."),
         file_option("--log", OUTPUT, f"Log file with one line of JSON per {unit}, e.g. train.jsonl."),
-        file_option("--checkpoint", CheckpointFile(), "Checkpoint file.  [default: OUTPUT.checkpoint]"),
+        file_option(
+            "--checkpoint",
+            CheckpointFile(),
+            "Checkpoint file.  [default: OUTPUT.checkpoint]",
+            callback=lambda context, param, path: path or f"{context.params['output']}.checkpoint",
+        ),
         value_option("--checkpoint-every", Count(1), every, f"Save the checkpoint every N {unit}s."),
         click.option("--resume", is_flag=True, help="Continue an interrupted training from its checkpoint."),
     )
@@ -108,9 +144,6 @@ class TrainingLog:
         self.path = path
         self.stream: IO[str] | None = None
 
-    def __enter__(self) -> TrainingLog:
-        return self
-
     def write(self, progress: Progress) -> None:
         try:
             self.stream = self.stream or self.create()
@@ -124,7 +157,7 @@ class TrainingLog:
             path.unlink()
         return path.open("w", encoding="utf-8", buffering=1)
 
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
         with suppress(OSError):  # a failed write has raised before
             if self.stream:
                 self.stream.close()
@@ -164,7 +197,7 @@ def progress_reporter(
 ) -> Iterator[ProgressReporter]:
     """Open the log and the bar of a training."""
     with ExitStack() as stack:
-        lines = stack.enter_context(TrainingLog(log)) if log else None
+        lines = stack.enter_context(closing(TrainingLog(log))) if log else None
         bar = stack.enter_context(open_bar("train", unit, iterations)) if show_bar(quiet) else None
         yield ProgressReporter(stop, lines, bar)
 

@@ -1,7 +1,9 @@
 """The format `lines`: one `word/TAG` per line, a blank line after each sentence.
 
 Some corpora of this kind have no blank lines, or a few by accident. In those a token that is a sentence-final mark also
-ends the sentence. The first lines decide: there must be more than MARKS_PER_BLANK such marks for each blank line.
+ends the sentence. The first lines decide: there must be more than MARKS_PER_BLANK such marks for each blank line. A
+sentence with several such marks inside is written with blank lines before it, one for every MARKS_PER_BLANK of them, so
+that our own output is always read by its blank lines, wherever the first lines end.
 Untagged words may be typed, so the reader does not look ahead there; blank lines end the sentences if there are any.
 """
 
@@ -62,11 +64,16 @@ def shows_ends(head: Sequence[str]) -> bool:
 
 
 def marks_end_sentences(head: Sequence[str]) -> bool:
-    """Return whether final marks far outnumber blank lines; several marks in a row count once."""
+    """Return whether final marks far outnumber blank lines; of several blank lines at the end, one counts."""
     words = first_words(head)
-    marks = sum(word in FINAL_MARKS and after not in FINAL_MARKS for word, after in pairwise([*words, ""]))
-    blanks = sum(bool(word) and not after for word, after in pairwise([*words, "end"]))
-    return marks > MARKS_PER_BLANK * blanks + SPARE_MARKS
+    while words[-2:] == ["", ""]:
+        words.pop()
+    return count_marks(words) > MARKS_PER_BLANK * words.count("") + SPARE_MARKS
+
+
+def count_marks(words: Sequence[str]) -> int:
+    """Count the final marks; several in a row count once."""
+    return sum(word in FINAL_MARKS and after not in FINAL_MARKS for word, after in pairwise([*words, ""]))
 
 
 def first_words(lines: Sequence[str]) -> list[str]:
@@ -75,5 +82,7 @@ def first_words(lines: Sequence[str]) -> list[str]:
 
 
 def write(sentence: Sentence, column: str) -> str:
-    """Return the lines of a sentence."""
-    return "".join(f"{check_last(token, SEPARATORS)}\n" for token in written_tokens(sentence)) + "\n"
+    """Return the lines of a sentence: a blank line after it, and as many before it as its marks need."""
+    before = (count_marks(sentence.words) - 1) // MARKS_PER_BLANK
+    lines = [f"{check_last(token, SEPARATORS)}\n" for token in written_tokens(sentence)]
+    return "".join(["\n" * before, *lines, "\n"])

@@ -141,12 +141,10 @@ def confusion_grid(evaluation: Evaluation) -> ConfusionGrid:
     place = {tag: i for i, tag in enumerate(tags)}
     size = len(tags) + (len(evaluation.tags) > len(tags))
     counts = [[0] * size for _ in range(size)]
-    missed: Counter[str] = Counter()
     for c in evaluation.confusions:
-        missed[c.gold] += c.count
         counts[place.get(c.gold, -1)][place.get(c.guess, -1)] += c.count
     for row in evaluation.tags:
         if row.tag in place:
             i = place[row.tag]
-            counts[i][i] = row.support - missed[row.tag]
+            counts[i][i] = row.support - sum(counts[i])
     return ConfusionGrid(tags, size > len(tags), counts)

@@ -8,7 +8,7 @@ second look: rare readings exist.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tagger.corpus.tsv import find_header
@@ -79,31 +79,31 @@ def survey(sentences: Sequence[Sentence]) -> CorpusSurvey:
     )
 
 
+def tokens_of(sentences: Sequence[Sentence]) -> Iterator[tuple[int, int, str, str]]:
+    """Yield the fields of the `Place` of every token."""
+    for i, sentence in enumerate(sentences):
+        for t, (word, tag) in enumerate(zip(sentence.words, sentence.tags or (), strict=True)):
+            yield i, t, word, tag
+
+
 def only_once(sentences: Sequence[Sentence]) -> list[Place]:
     """List the tokens whose tag occurs nowhere else."""
-    counts = Counter(tag for sentence in sentences for tag in sentence.tags or ())
-    return [
-        Place(i, t, word, tag)
-        for i, sentence in enumerate(sentences)
-        for t, (word, tag) in enumerate(zip(sentence.words, sentence.tags or (), strict=True))
-        if counts[tag] == 1
-    ]
+    counts = Counter(tag for *_, tag in tokens_of(sentences))
+    return [Place(*token) for token in tokens_of(sentences) if counts[token[-1]] == 1]
 
 
 def unusual(sentences: Sequence[Sentence]) -> list[Doubt]:
     """List the rare tags of frequent words."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for sentence in sentences:
-        for word, tag in zip(sentence.words, sentence.tags or (), strict=True):
-            counts[word][tag] += 1
+    for _, _, word, tag in tokens_of(sentences):
+        counts[word][tag] += 1
     doubts = []
-    for i, sentence in enumerate(sentences):
-        for t, (word, tag) in enumerate(zip(sentence.words, sentence.tags or (), strict=True)):
-            tags, total = counts[word], counts[word].total()
-            usual, usual_count = tags.most_common(1)[0]
-            if total >= MIN_WORD_COUNT and tags[tag] <= MAX_TAG_SHARE * total and tag != usual:
-                why = f"{tags[tag]} of {total:,} times; {usual_count:,} times it is {usual}"
-                doubts.append(Doubt(i, t, word, tag, usual, why))
+    for i, t, word, tag in tokens_of(sentences):
+        tags, total = counts[word], counts[word].total()
+        usual, usual_count = tags.most_common(1)[0]
+        if total >= MIN_WORD_COUNT and tags[tag] <= MAX_TAG_SHARE * total and tag != usual:
+            why = f"{tags[tag]} of {total:,} times; {usual_count:,} times it is {usual}"
+            doubts.append(Doubt(i, t, word, tag, usual, why))
     return doubts
 
 

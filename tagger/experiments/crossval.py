@@ -7,8 +7,9 @@ of the corpus does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,28 +64,18 @@ def cross_validate(
     sentences = tagged_sentences(sentences, None, ("sentences", "tags"))
     numbers = fold_numbers(sentences, folds, seed)
     blocks = ((([i for i, n in enumerate(numbers) if n == fold]), False) for fold in range(folds))
-    return in_order(FoldTrainer(make, sentences), blocks, jobs)
+    return in_order(partial(partial, judge_fold, make, sentences), blocks, jobs)  # the inner one is a worker's function
 
 
-@dataclass(frozen=True)
-class FoldTrainer:
-    """The work of one process: train on all sentences but some, and test on those."""
-
-    make: TaggerFactory
-    sentences: list[Sentence]
-
-    def __call__(self) -> Callable[[list[int]], Fold]:
-        return self.judge
-
-    def judge(self, members: list[int]) -> Fold:
-        """Train without these sentences and predict their tags."""
-        left_out = set(members)
-        test = [self.sentences[i] for i in members]
-        train = [sentence for i, sentence in enumerate(self.sentences) if i not in left_out]
-        model = self.make().fit(train)
-        tags = model.predict(test)
-        sure = [most_probable(model.classes_, P) for P in model.predict_marginals(test)]
-        return Fold(members, tags, sure, accuracy(test, tags) or 0.0, sum(map(len, train)))
+def judge_fold(make: TaggerFactory, sentences: list[Sentence], members: list[int]) -> Fold:
+    """Train on all sentences but the `members` of a fold, and predict the tags of those."""
+    left_out = set(members)
+    test = [sentences[i] for i in members]
+    train = [sentence for i, sentence in enumerate(sentences) if i not in left_out]
+    model = make().fit(train)
+    tags = model.predict(test)
+    sure = [most_probable(model.classes_, P) for P in model.predict_marginals(test)]
+    return Fold(members, tags, sure, accuracy(test, tags) or 0.0, sum(map(len, train)))
 
 
 @dataclass(frozen=True)
@@ -104,24 +95,14 @@ def learning_curve(
     order = sorted(range(len(sentences)), key=lambda i: group_hash((str(i), *sentences[i].words), 0))
     sizes = [max(1, len(order) >> power) for power in range(points)][::-1]
     blocks = (([sentences[i] for i in order[:size]], False) for size in dict.fromkeys(sizes))
-    return in_order(CurveTrainer(make, dev), blocks, jobs)
+    return in_order(partial(partial, curve_point, make, dev), blocks, jobs)  # the inner one is a worker's function
 
 
-@dataclass(frozen=True)
-class CurveTrainer:
-    """The work of one process: train on some sentences and test on the dev set."""
-
-    make: TaggerFactory
-    dev: list[Sentence]
-
-    def __call__(self) -> Callable[[list[Sentence]], CurvePoint]:
-        return self.judge
-
-    def judge(self, sentences: list[Sentence]) -> CurvePoint:
-        """Train on these sentences and measure the accuracy."""
-        guesses = self.make().fit(sentences).predict(self.dev)
-        rate = accuracy(self.dev, guesses) or 0.0
-        return CurvePoint(sum(map(len, sentences)), rate, interval(*by_sentence(self.dev, guesses)))
+def curve_point(make: TaggerFactory, dev: list[Sentence], sentences: list[Sentence]) -> CurvePoint:
+    """Train on sentences and measure the accuracy on the dev set."""
+    guesses = make().fit(sentences).predict(dev)
+    rate = accuracy(dev, guesses) or 0.0
+    return CurvePoint(sum(map(len, sentences)), rate, interval(*by_sentence(dev, guesses)))
 
 
 def most_probable(classes: Sequence[str], P: np.ndarray) -> list[tuple[str, float]]:

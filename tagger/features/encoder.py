@@ -15,6 +15,7 @@ Where a function has no value, or one unseen in training, the whole key is -1: n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
@@ -34,6 +35,7 @@ from tagger.features.word_classes import WordClasses
 from tagger.words.windows import MARKS, Windows
 
 
+@dataclass(eq=False)
 class Features:
     """The features of a training corpus, and the tags and tag parts that each was seen with.
 
@@ -41,22 +43,16 @@ class Features:
     of the feature's row.
     """
 
-    def __init__(
-        self,
-        templates: list[Template],
-        strings: StringTable,
-        keys: list[np.ndarray],
-        rows: RaggedRows,
-        classes: WordClasses | None = None,
-    ) -> None:
-        self.templates = templates
-        self.strings = strings
-        self.keys = keys  # for each template, ascending
-        self.rows = rows
-        self.classes = classes  # if a template names any
-        self.bases = np.cumsum([0, *map(len, keys)])  # first feature of each template
-        self.functions = functions_of(templates)
-        self.radix = len(strings) + MARKS
+    templates: list[Template]
+    strings: StringTable
+    keys: list[np.ndarray]  # for each template, ascending
+    rows: RaggedRows
+    classes: WordClasses | None = None  # if a template names any
+
+    def __post_init__(self) -> None:
+        self.bases = np.cumsum([0, *map(len, self.keys)])  # first feature of each template
+        self.functions = functions_of(self.templates)
+        self.radix = len(self.strings) + MARKS
 
     @cached_property
     def margin(self) -> int:

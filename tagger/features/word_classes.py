@@ -58,11 +58,7 @@ class WordClasses:
 
     def find(self, words: Sequence[str]) -> np.ndarray:
         """Find the row of each word, else of its lower-case form, else -1."""
-        written = [digits_as_zero(word) for word in words]
-        rows = self.words.find(written)
-        missing = np.flatnonzero(rows < 0)
-        rows[missing] = self.words.find([written[i].lower() for i in missing.tolist()])
-        return rows
+        return self.words.find_in_any_case([digits_as_zero(word) for word in words])
 
     def names(self, size: int, rows: np.ndarray) -> StringSpans:
         """Return the classes of these rows as text, none where a row is -1."""

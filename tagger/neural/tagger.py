@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ MAX_BATCH_SIZE = 32  # sentences
 MIN_BATCHES = 200  # per epoch; small corpora get smaller batches
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BiLSTMTagger(Tagger):
     """A BiLSTM-CRF tagger over words and characters; `fit` needs PyTorch, everything else only NumPy.
 
@@ -75,35 +77,19 @@ class BiLSTMTagger(Tagger):
 
     kind = "bilstm"
     explanation_note = "the reasons of a network are found by occlusion: the change of the score when a word is hidden"
-    lookup_: InputLookup
-    weights_: Arrays  # float32, by the names of `Sizes.shapes`
-
-    def __init__(
-        self,
-        *,
-        word_size: int = 100,
-        letter_size: int = 32,
-        spelling_size: int = 64,
-        hidden_size: int = 200,
-        layers: int = 1,
-        dropout: float = 0.33,
-        learning_rate: float = 0.002,
-        epochs: int = 20,
-        patience: int = 5,
-        batch_size: int = 0,
-        seed: int = 1,
-    ) -> None:
-        self.word_size = word_size
-        self.letter_size = letter_size
-        self.spelling_size = spelling_size
-        self.hidden_size = hidden_size
-        self.layers = layers
-        self.dropout = dropout
-        self.learning_rate = learning_rate
-        self.epochs = epochs
-        self.patience = patience
-        self.batch_size = batch_size
-        self.seed = seed
+    lookup_: InputLookup = field(init=False)
+    weights_: Arrays = field(init=False)  # float32, by the names of `Sizes.shapes`
+    word_size: int = 100
+    letter_size: int = 32
+    spelling_size: int = 64
+    hidden_size: int = 200
+    layers: int = 1
+    dropout: float = 0.33
+    learning_rate: float = 0.002
+    epochs: int = 20
+    patience: int = 5
+    batch_size: int = 0
+    seed: int = 1
 
     def fit(
         self,

@@ -44,10 +44,7 @@ class WordVectors:
 
     def __call__(self, words: Sequence[str]) -> np.ndarray:
         """Look up vectors (words, P): of the word as written, else in lower case, else zeros."""
-        ids = self.words.find(words)
-        missing = np.flatnonzero(ids < 0)
-        ids[missing] = self.words.find([words[i].lower() for i in missing.tolist()])
-        return self.table[ids].astype(np.float32)
+        return self.table[self.words.find_in_any_case(words)].astype(np.float32)
 
     def arrays(self) -> Arrays:
         """Return the arrays to store."""

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from tagger.experiments.crossval import CurvePoint
+from tagger.reports.html import PageTemplate
 from tagger.reports.svg import BOTTOM, LEFT, RIGHT, Scale, compact, curve, picture, share_axis, text, whisker
 from tagger.reports.text import percent
 
 MAX_LABELS = 8  # side by side
 
 
-def curve_page(template: Any, title: str, points: Sequence[CurvePoint]) -> str:
+def curve_page(render: PageTemplate, title: str, points: Sequence[CurvePoint]) -> str:
     """Render the page of a learning curve with its chart and table."""
     chart = learning_curve("curve", points)
-    page: str = template.render(title=title, points=points, picture=chart, gain=last_gain(points))
-    return page
+    return render(title=title, points=points, picture=chart, gain=last_gain(points))
 
 
 def last_gain(points: Sequence[CurvePoint]) -> str | None:

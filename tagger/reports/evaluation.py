@@ -21,7 +21,7 @@ from tagger.evaluation.metrics import Evaluation
 from tagger.models.base import Predictor, Tagger, by_sentence
 from tagger.models.explain import Explanation, explain
 from tagger.reports import svg
-from tagger.reports.html import short
+from tagger.reports.html import PageTemplate, short
 from tagger.reports.text import headline
 from tagger.sentence import Sentence
 from tagger.words.lexicon import Lexicon
@@ -48,13 +48,13 @@ class EvaluationRun:
     messages: Sequence[str]  # warnings and comparisons, as sentences
 
 
-def evaluation_page(template: Any, run: EvaluationRun) -> str:
+def evaluation_page(render: PageTemplate, run: EvaluationRun) -> str:
     """Render the page of an evaluation."""
     scores = run.scores
     examples = error_examples(run.gold, run.guesses, ERRORS_LISTED)
     gold_options, guess_options = (options([getattr(one, side) for one in examples]) for side in ("gold", "guess"))
     grid = breakdown.confusion_grid(scores)
-    page: str = template.render(
+    return render(
         title=run.title,
         headline=[row for row in headline(scores, run.tokens_per_second) if row[1] != "–"],
         messages=run.messages,
@@ -73,7 +73,6 @@ def evaluation_page(template: Any, run: EvaluationRun) -> str:
         gold_options=gold_options,
         guess_options=guess_options,
     )
-    return page
 
 
 def charts(run: EvaluationRun) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tagger.models.explain import Explanation
+from tagger.reports.html import PageTemplate
 
 BAR_WIDTH = 4.0  # em, of a token's strongest reason
 
@@ -21,11 +21,10 @@ class ReasonBar:
     width: float  # em
 
 
-def explanation_page(template: Any, explained: Sequence[Sequence[Explanation]]) -> str:
+def explanation_page(render: PageTemplate, explained: Sequence[Sequence[Explanation]]) -> str:
     """Render the page of explained sentences; the reasons of a token unfold."""
     sentences = [[(token, reason_bars(token)) for token in tokens] for tokens in explained]
-    page: str = template.render(title="Explanation of tags", sentences=sentences)
-    return page
+    return render(title="Explanation of tags", sentences=sentences)
 
 
 def reason_bars(token: Explanation) -> list[ReasonBar]:

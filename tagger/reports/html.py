@@ -7,17 +7,19 @@ belongs to the extra `report` and is imported only here.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from tagger.errors import TaggerError
 from tagger.escaping import shortened, visible
 from tagger.reports.text import percent
 
+PageTemplate = Callable[..., str]  # from the values of a page to its text
+
 MAX_LENGTH = 40  # characters shown of a word, a tag or a reason
 
 
-def page_template(name: str) -> Any:
-    """Load the template of a page; raise a `TaggerError` without Jinja2, which callers do before any other work."""
+def page_template(name: str) -> PageTemplate:
+    """Load the function that renders a page; raise a `TaggerError` without Jinja2: callers load it before any work."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
@@ -31,7 +33,7 @@ def page_template(name: str) -> Any:
         lstrip_blocks=True,
     )
     environment.filters.update(percent=percent, short=short, visible=visible)
-    return environment.get_template(name)
+    return environment.get_template(name).render
 
 
 def short(text: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tagger.models.base import Tagger, TransitionTable
+from tagger.reports.html import PageTemplate
 
 TAGS_SHOWN = 30  # in the heat map
 SHADES = 6  # of the heat map
@@ -31,10 +31,9 @@ class Heat:
     rows: list[list[Cell]]
 
 
-def model_page(template: Any, title: str, model: Tagger) -> str:
+def model_page(render: PageTemplate, title: str, model: Tagger) -> str:
     """Render the page of a model."""
-    page: str = template.render(title=title, sections=model.summarize(), heat=heat_map(model))
-    return page
+    return render(title=title, sections=model.summarize(), heat=heat_map(model))
 
 
 def heat_map(model: Tagger) -> Heat | None:

@@ -7,7 +7,6 @@ decoding.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -21,32 +20,25 @@ def writable(tags: Sequence[str]) -> bool:
     return all(tag and set(TAG_SEPARATORS).isdisjoint(tag) for tag in tags)
 
 
-@dataclass(frozen=True)
-class FastPath:
-    """A model and tag names; can be pickled and sent to other processes."""
+def line_tagger(model: Predictor, names: Sequence[str]) -> Callable[[Sequence[str]], tuple[str, int]]:
+    """Make the function from lines to the text of the tagged lines; `names` are those of the model's tags in it."""
+    endings = [f"/{name} " for name in names] + [f"/{name}\n" for name in names]
+    after_word, K = np.array(endings, dtype=object), len(names)
 
-    model: Predictor
-    names: Sequence[str]  # the names of the model's tags in the output
+    def work(lines: Sequence[str]) -> tuple[str, int]:
+        """Return the text and its number of tokens."""
+        sentences = [tokens(line) for line in lines]
+        tags = model.best_tags(sentences)  # (N,)
+        lengths = np.array([len(words) for words in sentences], np.int64)
+        ends = np.cumsum(lengths)
+        closed = np.array([not isinstance(line, Unfinished) for line in lines], bool)
+        tags[ends[closed & (lengths > 0)] - 1] += K  # the last token of a line ends it
+        # text[2 * i + 1] is word i, text[2 * i + 2] its tag and what follows it
+        text = [""] * (2 * len(tags) + 1)
+        text[1::2] = chain.from_iterable(sentences)
+        text[2::2] = after_word[tags].tolist()
+        for end in ends[closed & (lengths == 0)].tolist():  # blank lines
+            text[2 * end] += "\n"
+        return "".join(text), len(tags)
 
-    def start(self) -> Callable[[Sequence[str]], tuple[str, int]]:
-        """Make the function from lines to the text of the tagged lines."""
-        endings = [f"/{name} " for name in self.names] + [f"/{name}\n" for name in self.names]
-        after_word, K = np.array(endings, dtype=object), len(self.names)
-
-        def work(lines: Sequence[str]) -> tuple[str, int]:
-            """Return the text and its number of tokens."""
-            sentences = [tokens(line) for line in lines]
-            tags = self.model.best_tags(sentences)  # (N,)
-            lengths = np.array([len(words) for words in sentences], np.int64)
-            ends = np.cumsum(lengths)
-            closed = np.array([not isinstance(line, Unfinished) for line in lines], bool)
-            tags[ends[closed & (lengths > 0)] - 1] += K  # the last token of a line ends it
-            # text[2 * i + 1] is word i, text[2 * i + 2] its tag and what follows it
-            text = [""] * (2 * len(tags) + 1)
-            text[1::2] = chain.from_iterable(sentences)
-            text[2::2] = after_word[tags].tolist()
-            for end in ends[closed & (lengths == 0)].tolist():  # blank lines
-                text[2 * end] += "\n"
-            return "".join(text), len(tags)
-
-        return work
+    return work

@@ -11,7 +11,7 @@ from tagger.errors import CorpusError
 from tagger.sentence import Sentence
 from tagger.tagging.annotator import Annotator
 from tagger.tagging.chunks import NamedBlock
-from tagger.tagging.fast_path import FastPath
+from tagger.tagging.fast_path import line_tagger
 
 RenderedBlock = tuple[bytes, int, list[str]]  # text, number of tokens, messages about sentences not written
 
@@ -57,7 +57,7 @@ class LineRenderer:
 
     def __call__(self) -> Callable[[NamedBlock], RenderedBlock]:
         model, names = self.annotator.model, self.annotator.names
-        tag_lines = FastPath(model, names or model.classes_).start()
+        tag_lines = line_tagger(model, names or model.classes_)
         fallback = SentenceRenderer(self.annotator, "slash", model.column_, self.skip)
 
         def render_block(named: NamedBlock) -> RenderedBlock:

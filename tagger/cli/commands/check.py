@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import click
 
-from tagger.cli.console import display_name, write_text
+from tagger.cli.console import display_name, write_json, write_text
 from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
-from tagger.cli.options import (
-    corpus_options,
-    examples,
-    file_option,
-    jobs_option,
-    output_option,
-    quiet_option,
-    value_option,
-)
-from tagger.cli.paths import INPUT, FileCommand
+from tagger.cli.options import corpus_options, file_command, file_option, jobs_option, output_option, value_option
+from tagger.cli.paths import INPUT
 from tagger.corpus import line_of
 from tagger.corpus.conllu import comment
 from tagger.escaping import visible
-from tagger.experiments.corpus_check import (
-    CorpusSurvey,
-    Doubt,
-    Place,
-    common,
-    contradicted,
-    disputed,
-    only_once,
-    survey,
-    unusual,
-)
+from tagger.experiments import corpus_check
+from tagger.experiments.corpus_check import CorpusSurvey, Doubt, Place
 from tagger.experiments.crossval import TaggerFactory, cross_validate
-from tagger.files.resources import available_cores
 from tagger.hmm.tagger import HMMTagger
 from tagger.reports.text import excerpt, padded, width
 from tagger.sentence import Sentence
@@ -45,11 +26,11 @@ FOLDS = 5
 SENTENCES_NAMED = 5  # of a group with the same words
 
 
-@click.command(
+@file_command(
     "check",
-    cls=FileCommand,
+    "tagger check corpus.txt",
+    "tagger check train.txt --against test.txt --json",
     short_help="Count what is in a corpus, and list tags that look wrong.",
-    epilog=examples("tagger check corpus.txt", "tagger check train.txt --against test.txt --json"),
 )
 @click.argument("corpus", type=INPUT)
 @file_option("--against", INPUT, "Another corpus, e.g. test.txt; counts the sentences that are in both.")
@@ -60,7 +41,6 @@ SENTENCES_NAMED = 5  # of a group with the same words
     "--json", "as_program", is_flag=True, help="Write JSON: everything; sentences, tokens and lines count from 1."
 )
 @output_option
-@quiet_option
 def command(
     corpus: str,
     against: str | None,
@@ -78,16 +58,16 @@ def command(
     """
     sentences = read_training_corpus(corpus, corpus_options, quiet)
     others = read_tagged(against, corpus_options) if against else None
-    counts, singletons, rare = survey(sentences), only_once(sentences), unusual(sentences)
+    counts = corpus_check.survey(sentences)
+    singletons, rare = corpus_check.only_once(sentences), corpus_check.unusual(sentences)
     disagreeing: list[Doubt] = []
     if len({tuple(sentence.words) for sentence in sentences}) >= FOLDS:
-        folds = cross_validate(TaggerFactory(HMMTagger, {}), sentences, FOLDS, jobs=jobs or available_cores())
-        disagreeing = contradicted(sentences, folds)
-    in_both = None if others is None else common(sentences, others)
+        folds = cross_validate(TaggerFactory(HMMTagger, {}), sentences, FOLDS, jobs=jobs)
+        disagreeing = corpus_check.contradicted(sentences, folds)
+    in_both = None if others is None else corpus_check.common(sentences, others)
     if as_program:
         doubts: dict[str, Sequence[Place]] = {"only_once": singletons, "unusual": rare, "contradicted": disagreeing}
-        tables = json_tables(counts, doubts, sentences) | {"in_both": in_both}
-        write_text(output, json.dumps(tables, ensure_ascii=False, indent=2) + "\n")
+        write_json(output, json_tables(counts, doubts, sentences) | {"in_both": in_both})
         return
     lines = count_rows(counts, against, in_both)
     lines += conflict_rows(counts, sentences, most)
@@ -124,9 +104,7 @@ def json_tables(
 
 
 def as_row(doubt: Place) -> dict[str, Any]:
-    row = asdict(doubt)
-    del row["sentence"]
-    return row | {"token": doubt.token + 1}
+    return asdict(doubt) | {"sentence": doubt.sentence + 1, "token": doubt.token + 1}
 
 
 def count_rows(counts: CorpusSurvey, against: str | None, in_both: int | None) -> list[str]:
@@ -150,7 +128,7 @@ def conflict_rows(counts: CorpusSurvey, sentences: list[Sentence], most: int) ->
     """List groups of sentences with the same words and other tags, at the first token where they differ."""
     lines = []
     for group in counts.disagreeing[:most]:
-        t, *others = disputed(sentences, group)
+        t, *others = corpus_check.disputed(sentences, group)
         tags = ", ".join(
             f"{(sentences[i].tags or ())[t]} in {place_text(sentences, i, t)}" for i in group[:SENTENCES_NAMED]
         )

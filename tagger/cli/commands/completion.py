@@ -5,21 +5,16 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from tagger.cli.options import examples, quiet_option
-from tagger.cli.paths import FileCommand
+from tagger.cli.options import file_command
 
 
-@click.command(
+@file_command(
     "completion",
-    cls=FileCommand,
-    epilog=examples(
-        """echo 'eval "$(tagger completion bash)"' >> ~/.bashrc""",
-        """echo 'eval "$(tagger completion zsh)"' >> ~/.zshrc""",
-        "tagger completion fish > ~/.config/fish/completions/tagger.fish",
-    ),
+    """echo 'eval "$(tagger completion bash)"' >> ~/.bashrc""",
+    """echo 'eval "$(tagger completion zsh)"' >> ~/.zshrc""",
+    "tagger completion fish > ~/.config/fish/completions/tagger.fish",
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@quiet_option
 @click.pass_context
 def command(context: click.Context, shell: str, quiet: bool) -> None:
     """Print the tab completion script for a shell.

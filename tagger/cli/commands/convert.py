@@ -6,8 +6,8 @@ import click
 
 from tagger.cli.console import print_message, raise_or_skip, report_written, skipped_lines
 from tagger.cli.corpus_input import CorpusOptions, load_tag_map, no_sentence_error, report_unmapped
-from tagger.cli.options import choice_option, corpus_options, examples, map_option, quiet_option
-from tagger.cli.paths import INPUT, FileCommand, OutputFile
+from tagger.cli.options import choice_option, corpus_options, file_command, map_option
+from tagger.cli.paths import INPUT, OutputFile
 from tagger.corpus import FORMATS, SUFFIXES, format_of, plain_name, read_sentences, render
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, several
@@ -16,15 +16,12 @@ from tagger.files.writing import open_output
 from tagger.sentence import Sentence
 
 
-@click.command(
+@file_command(
     "convert",
-    cls=FileCommand,
-    epilog=examples(
-        "tagger convert corpus.conllu corpus.txt --column xpos",
-        "tagger convert corpus.txt.gz - --output-format jsonl | head",
-        "tagger convert tagged.txt - --strip-tags | tagger tag",
-        "tagger convert penn.conllu both.conllu --column xpos --map penn-upos.tsv --to-column upos",
-    ),
+    "tagger convert corpus.conllu corpus.txt --column xpos",
+    "tagger convert corpus.txt.gz - --output-format jsonl | head",
+    "tagger convert tagged.txt - --strip-tags | tagger tag",
+    "tagger convert penn.conllu both.conllu --column xpos --map penn-upos.tsv --to-column upos",
 )
 @click.argument("source", metavar="IN", type=INPUT)
 @click.argument("target", metavar="OUT", type=OutputFile(stdout=True))
@@ -34,7 +31,6 @@ from tagger.sentence import Sentence
 @click.option("--untagged", is_flag=True, help="Read IN as text without tags: plain lines, or by its suffix.")
 @click.option("--strip-tags", is_flag=True, help="Write the words only: no tags, comments or lemmas.")
 @map_option
-@quiet_option
 def command(
     source: str,
     target: str,

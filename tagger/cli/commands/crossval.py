@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 
 import click
 
-from tagger.cli.console import write_text
+from tagger.cli.console import write_json, write_text
 from tagger.cli.corpus_input import CorpusOptions, read_training_corpus
-from tagger.cli.forwarding import FORWARDING, kind_option, tagger_factory, training_options
-from tagger.cli.options import corpus_options, examples, jobs_option, output_option, quiet_option, value_option
-from tagger.cli.paths import INPUT, FileCommand
-from tagger.cli.progress import open_bar, show_bar
-from tagger.experiments.crossval import cross_validate
-from tagger.files.resources import available_cores
+from tagger.cli.forwarding import experiment_command, experiment_options
+from tagger.cli.options import value_option
+from tagger.cli.progress import with_bar
+from tagger.experiments.crossval import TaggerFactory, cross_validate
 
 
-@click.command(
+@experiment_command(
     "crossval",
-    cls=FileCommand,
+    "tagger crossval corpus.txt",
+    "tagger crossval corpus.txt --kind hmm --folds 5",
+    "tagger crossval corpus.txt --l2 0.5 --features my-template.txt",
     short_help="Estimate accuracy by k-fold cross-validation.",
-    context_settings=FORWARDING,
-    epilog=examples(
-        "tagger crossval corpus.txt",
-        "tagger crossval corpus.txt --kind hmm --folds 5",
-        "tagger crossval corpus.txt --l2 0.5 --features my-template.txt",
-    ),
 )
-@click.argument("corpus", type=INPUT)
-@kind_option
 @value_option("--folds", click.IntRange(2), 10, "Number of folds.")
 @value_option("--seed", click.INT, 0, "Seed of the division into folds.")
-@jobs_option
-@corpus_options
-@click.option("--json", "as_program", is_flag=True, help="Write JSON: rates as fractions.")
-@output_option
-@quiet_option
-@training_options
+@experiment_options
 def command(
     corpus: str,
-    kind: str,
+    factory: TaggerFactory,
     folds: int,
     seed: int,
     jobs: int,
@@ -48,32 +34,20 @@ def command(
     as_program: bool,
     output: str,
     quiet: bool,
-    options: tuple[str, ...],
 ) -> None:
     """Estimate accuracy by k-fold cross-validation: train on all folds but one, evaluate on that one, for each fold.
 
     Settings of the model are passed on to the training command (--l2, --features, --order, …). Sentences with the same
     words stay in one fold.
     """
-    factory = tagger_factory(kind, options)
     sentences = read_training_corpus(corpus, corpus_options, quiet, factory.settings.get("partial"))
-    rows = []
-    with open_bar("crossval", "fold", folds, show_bar(quiet)) as bar:
-        for fold in cross_validate(factory, sentences, folds, seed, jobs or available_cores()):
-            rows.append({"tokens": sum(map(len, fold.tags)), "accuracy": fold.accuracy})
-            bar.update()
+    done = with_bar(cross_validate(factory, sentences, folds, seed, jobs), "crossval", "fold", folds, quiet)
+    rows = [{"tokens": sum(map(len, fold.tags)), "accuracy": fold.accuracy} for fold in done]
     accuracies = [row["accuracy"] for row in rows]
     mean, deviation = statistics.mean(accuracies), statistics.stdev(accuracies)
     if as_program:
-        text = json.dumps({"folds": rows, "mean": mean, "deviation": deviation}, indent=2) + "\n"
-    else:
-        lines = [f"{i:>4} {row['tokens']:>9,} {100 * row['accuracy']:>8.2f} %" for i, row in enumerate(rows, 1)]
-        text = "\n".join(
-            [
-                "fold    tokens  accuracy",
-                *lines,
-                f"mean {100 * mean:.2f} %, standard deviation {100 * deviation:.2f}",
-                "",
-            ]
-        )
-    write_text(output, text)
+        write_json(output, {"folds": rows, "mean": mean, "deviation": deviation})
+        return
+    lines = [f"{i:>4} {row['tokens']:>9,} {100 * row['accuracy']:>8.2f} %" for i, row in enumerate(rows, 1)]
+    summary = f"mean {100 * mean:.2f} %, standard deviation {100 * deviation:.2f}"
+    write_text(output, "\n".join(["fold    tokens  accuracy", *lines, summary, ""]))

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
+from typing import Any
 
 import click
 
-from tagger.cli.console import display_name, load_page_template, print_message, write_text
+from tagger.cli.console import display_name, load_page_template, print_message, write_json, write_text
 from tagger.cli.corpus_input import CorpusOptions, length_warnings, load_tag_map, read_tagged, report_unmapped
 from tagger.cli.options import (
     choice_option,
-    examples,
+    file_command,
     file_option,
     input_options,
     is_given,
     map_option,
     models_option,
     output_option,
-    quiet_option,
     report_option,
 )
-from tagger.cli.paths import INPUT, TEXT, FileCommand
+from tagger.cli.paths import INPUT, TEXT
 from tagger.corpus.conllu import COLUMNS
 from tagger.corpus.tag_map import TagMap
 from tagger.errors import CorpusError, several
@@ -59,30 +58,26 @@ class Side:
         return replace(self, guesses=[tag_map.tags(tags) for tags in self.guesses])
 
 
-@click.command(
+@file_command(
     "eval",
-    cls=FileCommand,
+    "tagger eval gold.txt",
+    "tagger eval gold.txt -m english.npz --json",
+    "tagger eval gold.txt -m crf.npz --compare hmm.npz",
+    "tagger eval gold.txt --report report.html",
+    "tagger eval gold.txt --predictions other-tagger.txt",
+    "tagger eval gold-upos.txt -m penn.npz --map penn-upos.tsv",
+    "tagger eval gold.txt -m crf.npz -m bilstm.npz",
     short_help="Evaluate a model, or predictions from a file, on a gold corpus.",
-    epilog=examples(
-        "tagger eval gold.txt",
-        "tagger eval gold.txt -m english.npz --json",
-        "tagger eval gold.txt -m crf.npz --compare hmm.npz",
-        "tagger eval gold.txt --report report.html",
-        "tagger eval gold.txt --predictions other-tagger.txt",
-        "tagger eval gold-upos.txt -m penn.npz --map penn-upos.tsv",
-        "tagger eval gold.txt -m crf.npz -m bilstm.npz",
-    ),
 )
 @click.argument("gold", type=TEXT)
 @models_option
 @file_option("--predictions", INPUT, "Tagged file to evaluate instead of a model, e.g. other-tagger.txt.")
-@click.option(
-    "--compare",
-    "rival_paths",
-    type=INPUT,
+@file_option(
+    "--compare rival_paths",
+    INPUT,
+    "Model to compare with, e.g. hmm.npz; tests for significance. Repeatable.",
     metavar="MODEL",
     multiple=True,
-    help="Model to compare with, e.g. hmm.npz; tests for significance. Repeatable.",
 )
 @report_option
 @input_options
@@ -90,7 +85,6 @@ class Side:
 @map_option
 @click.option("--json", "as_program", is_flag=True, help="Write JSON: rates as fractions, undefined as null.")
 @output_option
-@quiet_option
 def command(
     gold: str,
     model_paths: tuple[str, ...],
@@ -137,10 +131,9 @@ def command(
         run = (title, sentences, judged.guesses, result, judged.model, lexicon, tags or [], judged.speed)
         write_text(report, evaluation_page(template, EvaluationRun(*run, messages + verdicts)))
     if as_program:
-        text = to_json(result, overlaps[model_name] if model else None, judged.speed, comparisons)
+        write_json(output, figures(result, overlaps[model_name] if model else None, judged.speed, comparisons))
     else:
-        text = as_table(result, sentences, judged.speed) + "".join(f"\n{line}\n" for line in verdicts)
-    write_text(output, text)
+        write_text(output, as_table(result, sentences, judged.speed) + "".join(f"\n{line}\n" for line in verdicts))
 
 
 def predict(name: str, model: Predictor | None, sentences: list[Sentence]) -> Side:
@@ -224,8 +217,9 @@ def page_title(paths: Sequence[str], gold: str) -> str:
     return f"{' and '.join(map(display_name, paths))} evaluated on {display_name(gold)}"
 
 
-def to_json(result: Evaluation, overlap: int | None, speed: float | None, comparisons: dict[str, Comparison]) -> str:
-    """Format the figures for programs."""
+def figures(
+    result: Evaluation, overlap: int | None, speed: float | None, comparisons: dict[str, Comparison]
+) -> dict[str, Any]:
+    """Return the figures for programs."""
     rows = [{"model": name, **asdict(comparison)} for name, comparison in comparisons.items()]
-    more = {"training_overlap": overlap, "tokens_per_second": speed, "compare": rows}
-    return json.dumps(as_json(result) | more, ensure_ascii=False, indent=2) + "\n"
+    return as_json(result) | {"training_overlap": overlap, "tokens_per_second": speed, "compare": rows}

@@ -11,15 +11,13 @@ from tagger.cli.console import print_message
 from tagger.cli.hints import InputHint, tag_check
 from tagger.cli.options import (
     encoding_option,
-    examples,
+    file_command,
     input_format_option,
     model_option,
     output_option,
-    quiet_option,
     value_option,
 )
-from tagger.cli.paths import TEXT, FileCommand
-from tagger.corpus import format_of
+from tagger.cli.paths import TEXT
 from tagger.escaping import encoded, visible
 from tagger.files.reading import Lines
 from tagger.files.writing import open_output
@@ -29,15 +27,12 @@ from tagger.reports.explanation import explanation_page
 from tagger.reports.html import page_template
 
 
-@click.command(
+@file_command(
     "explain",
-    cls=FileCommand,
+    'echo "They can fish ." | tagger explain',
+    "tagger explain doubtful.txt --html > why.html",
+    "tagger explain sentences.txt --json | jq .",
     short_help="Explain why each word gets its tag.",
-    epilog=examples(
-        'echo "They can fish ." | tagger explain',
-        "tagger explain doubtful.txt --html > why.html",
-        "tagger explain sentences.txt --json | jq .",
-    ),
 )
 @click.argument("file", type=TEXT, default="-")
 @model_option
@@ -47,7 +42,6 @@ from tagger.reports.html import page_template
 @input_format_option
 @encoding_option
 @output_option
-@quiet_option
 def command(
     file: str,
     model_paths: tuple[str, ...],
@@ -74,8 +68,8 @@ def command(
     model = load_model(*model_paths)
     if model.explanation_note:
         print_message(model.explanation_note, quiet)
-    hint, format = InputHint(tag_check(model.classes_), quiet=quiet), input_format or format_of(file)
-    sentences = hint.read_untagged(Lines(file, encoding), format, column=model.column_)
+    hint = InputHint(tag_check(model.classes_), quiet=quiet)
+    sentences = hint.read_untagged(Lines(file, encoding), input_format, column=model.column_)
     with open_output(output) as stream:
         if template:
             explanations = explain(model, [sentence for sentence in sentences if len(sentence)])

@@ -7,15 +7,13 @@ import click
 from tagger.cli.hints import InputHint, tag_check
 from tagger.cli.options import (
     encoding_option,
-    examples,
     features_option,
+    file_command,
     file_option,
     input_format_option,
     output_option,
-    quiet_option,
 )
-from tagger.cli.paths import INPUT, FileCommand
-from tagger.corpus import format_of
+from tagger.cli.paths import INPUT
 from tagger.escaping import encoded
 from tagger.features.template import check_classes, describe, parse_templates, template_text
 from tagger.features.word_classes import WordClasses
@@ -24,12 +22,10 @@ from tagger.files.writing import open_output
 from tagger.normalization import NFC, normalized
 
 
-@click.command(
+@file_command(
     "features",
-    cls=FileCommand,
-    epilog=examples(
-        'echo "The dog barks ." | tagger features', "tagger features sentences.txt --features my-template.txt"
-    ),
+    'echo "The dog barks ." | tagger features',
+    "tagger features sentences.txt --features my-template.txt",
 )
 @click.argument("file", type=INPUT, default="-")
 @features_option
@@ -37,7 +33,6 @@ from tagger.normalization import NFC, normalized
 @input_format_option
 @encoding_option
 @output_option
-@quiet_option
 def command(
     file: str, features: str, classes: str | None, input_format: str | None, encoding: str, output: str, quiet: bool
 ) -> None:
@@ -48,9 +43,9 @@ def command(
     templates = parse_templates(template_text(features), features)
     table = load_normalized_classes(classes) if classes else None
     check_classes(templates, table, features)
-    hint, format = InputHint(tag_check(), quiet=quiet), input_format or format_of(file)
+    hint = InputHint(tag_check(), quiet=quiet)
     with open_output(output) as stream:
-        for sentence in hint.read_untagged(Lines(file, encoding), format):
+        for sentence in hint.read_untagged(Lines(file, encoding), input_format):
             features_of_tokens = describe(normalized(sentence.words, NFC), templates, table)
             rows = zip(sentence.words, features_of_tokens, strict=True)
             text = "".join("\t".join([word, *names]) + "\n" for word, names in rows) + "\n"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from tagger.cli.console import display_name, load_page_template, write_text
-from tagger.cli.options import DEFAULT_MODEL, examples, output_option, quiet_option, report_option
-from tagger.cli.paths import INPUT, FileCommand
+from tagger.cli.console import display_name, load_page_template, write_json, write_text
+from tagger.cli.options import DEFAULT_MODEL, file_command, output_option, report_option
+from tagger.cli.paths import INPUT
 from tagger.escaping import visible
 from tagger.models.store import load_model
 from tagger.models.summary import Section
@@ -16,17 +14,17 @@ from tagger.reports.model import model_page
 from tagger.reports.text import padded, width
 
 
-@click.command(
+@file_command(
     "inspect",
-    cls=FileCommand,
+    "tagger inspect",
+    "tagger inspect english.npz | less",
+    "tagger inspect --report model.html",
     short_help="Show what a model has learned.",
-    epilog=examples("tagger inspect", "tagger inspect english.npz | less", "tagger inspect --report model.html"),
 )
 @click.argument("model", type=INPUT, metavar="[MODEL]", envvar="TAGGER_MODEL", default=DEFAULT_MODEL)
 @click.option("--json", "as_program", is_flag=True, help="Write JSON: the same tables, with numbers.")
 @report_option
 @output_option
-@quiet_option
 def command(model: str, as_program: bool, report: str | None, output: str, quiet: bool) -> None:
     """Show what a model has learned: settings, sizes, tags, strongest features and transitions.
 
@@ -39,7 +37,7 @@ def command(model: str, as_program: bool, report: str | None, output: str, quiet
     sections = loaded.summarize()
     if as_program:
         tables = {section.title: {"head": section.head, "rows": section.rows} for section in sections}
-        write_text(output, json.dumps(tables, ensure_ascii=False, indent=2) + "\n")
+        write_json(output, tables)
     else:
         write_text(output, "\n".join(map(section_text, sections)))
 

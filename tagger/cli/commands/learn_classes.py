@@ -12,13 +12,12 @@ from tagger.cli.console import report_written
 from tagger.cli.options import (
     FREE_MEMORY,
     encoding_option,
-    examples,
+    file_command,
     max_memory_option,
     on_error_option,
-    quiet_option,
     value_option,
 )
-from tagger.cli.paths import INPUT, FileCommand
+from tagger.cli.paths import INPUT
 from tagger.cli.raw_text import learn_from
 from tagger.cli.training import output_archive_option
 from tagger.errors import several
@@ -27,32 +26,25 @@ from tagger.features.word_classes import SIZES
 from tagger.models.store import save_classes
 
 
-@click.command(
+@file_command(
     "learn-classes",
-    cls=FileCommand,
-    epilog=examples(
-        "tagger learn-classes raw.txt.gz -o classes.npz",
-        "tagger learn-classes news.txt mails.txt --size 64 --size 1024",
-        "tagger train-crf corpus.txt --classes classes.npz",
-    ),
+    "tagger learn-classes raw.txt.gz -o classes.npz",
+    "tagger learn-classes news.txt mails.txt --size 64 --size 1024",
+    "tagger train-crf corpus.txt --classes classes.npz",
 )
 @click.argument("files", nargs=-1, required=True, type=INPUT)
 @output_archive_option("classes.npz", "File of word classes to write.")
-@click.option(
-    "--size",
-    "sizes",
-    type=click.IntRange(2, 1 << 16),
-    metavar="N",
+@value_option(
+    "--size sizes",
+    click.IntRange(2, 1 << 16),
+    SIZES,
+    "Number of classes. Repeat --size for finer and coarser classes.",
     multiple=True,
-    default=SIZES,
-    show_default=True,
-    help="Number of classes. Repeat --size for finer and coarser classes.",
 )
 @value_option("--min-count", click.IntRange(1), MIN_COUNT, "Words that occur fewer than N times get no class.")
 @encoding_option
 @on_error_option
 @max_memory_option(FREE_MEMORY)
-@quiet_option
 def command(
     files: tuple[str, ...], output: str, sizes: tuple[int, ...], min_count: int, encoding: str, quiet: bool
 ) -> None:

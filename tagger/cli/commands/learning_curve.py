@@ -2,58 +2,37 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
 import click
 
-from tagger.cli.console import display_name, load_page_template, write_text
+from tagger.cli.console import display_name, load_page_template, write_json, write_text
 from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
-from tagger.cli.forwarding import FORWARDING, kind_option, tagger_factory, training_options
-from tagger.cli.options import (
-    corpus_options,
-    examples,
-    jobs_option,
-    output_option,
-    quiet_option,
-    report_option,
-    value_option,
-)
-from tagger.cli.paths import INPUT, FileCommand
-from tagger.cli.progress import open_bar, show_bar
-from tagger.experiments.crossval import CurvePoint, learning_curve
-from tagger.files.resources import available_cores
+from tagger.cli.forwarding import experiment_command, experiment_options
+from tagger.cli.options import report_option, value_option
+from tagger.cli.paths import INPUT
+from tagger.cli.progress import with_bar
+from tagger.experiments.crossval import CurvePoint, TaggerFactory, learning_curve
 from tagger.reports.curve import curve_page, last_gain
 
 BAR_WIDTH = 40  # columns of the longest bar
 
 
-@click.command(
+@experiment_command(
     "learning-curve",
-    cls=FileCommand,
+    "tagger learning-curve train.txt --dev dev.txt",
+    "tagger learning-curve train.txt --dev dev.txt --kind hmm --json",
+    "tagger learning-curve train.txt --dev dev.txt --report curve.html",
     short_help="Show how accuracy grows with more training data.",
-    context_settings=FORWARDING,
-    epilog=examples(
-        "tagger learning-curve train.txt --dev dev.txt",
-        "tagger learning-curve train.txt --dev dev.txt --kind hmm --json",
-        "tagger learning-curve train.txt --dev dev.txt --report curve.html",
-    ),
 )
-@click.argument("corpus", type=INPUT)
 @click.option("--dev", metavar="FILE", type=INPUT, required=True, help="Tagged corpus to evaluate on, e.g. dev.txt.")
-@kind_option
 @value_option("--points", click.IntRange(2, 20), 6, "Number of points; each uses half the data of the next.")
-@jobs_option
-@corpus_options
-@click.option("--json", "as_program", is_flag=True, help="Write JSON: rates as fractions.")
 @report_option
-@output_option
-@quiet_option
-@training_options
+@experiment_options
 def command(
     corpus: str,
     dev: str,
-    kind: str,
+    factory: TaggerFactory,
     points: int,
     jobs: int,
     corpus_options: CorpusOptions,
@@ -61,7 +40,6 @@ def command(
     report: str | None,
     output: str,
     quiet: bool,
-    options: tuple[str, ...],
 ) -> None:
     """Show how accuracy grows with the size of the training corpus: would more data help?
 
@@ -69,17 +47,18 @@ def command(
     training command (--l2, --features, --order, …).
     """
     template = load_page_template(report, "curve.html")
-    factory = tagger_factory(kind, options)
     sentences = read_training_corpus(corpus, corpus_options, quiet, factory.settings.get("partial"))
     dev_sentences = read_tagged(dev, corpus_options)
-    rows = []
-    with open_bar("train", "model", points, show_bar(quiet)) as bar:
-        for row in learning_curve(factory, sentences, dev_sentences, points, jobs or available_cores()):
-            rows.append(row)
-            bar.update()
+    done = learning_curve(factory, sentences, dev_sentences, points, jobs)
+    rows = list(with_bar(done, "train", "model", points, quiet))
     if report:
-        write_text(report, curve_page(template, f"Learning curve of {display_name(corpus)} ({kind})", rows))
-    write_text(output, json.dumps([asdict(row) for row in rows], indent=2) + "\n" if as_program else draw_curve(rows))
+        write_text(
+            report, curve_page(template, f"Learning curve of {display_name(corpus)} ({factory.kind.kind})", rows)
+        )
+    if as_program:
+        write_json(output, [asdict(row) for row in rows])
+    else:
+        write_text(output, draw_curve(rows))
 
 
 def draw_curve(rows: list[CurvePoint]) -> str:

@@ -10,8 +10,8 @@ import click
 
 from tagger.cli.console import print_message, skipped_lines
 from tagger.cli.corpus_input import detect_format
-from tagger.cli.options import Finite, examples, input_options, quiet_option, value_option
-from tagger.cli.paths import INPUT, OUTPUT, File, FileCommand, check_files
+from tagger.cli.options import Finite, file_command, input_options, value_option
+from tagger.cli.paths import INPUT, OUTPUT, File, check_files
 from tagger.corpus import plain_name, read_sentences, render
 from tagger.corpus.split import REST, split_corpus
 from tagger.errors import CorpusError, FileError
@@ -23,12 +23,10 @@ LAYOUT_FORMATS = ("conllu", "jsonl")  # written back as they were read: their ta
 SHARE = Finite(0, 1, max_open=True)
 
 
-@click.command(
+@file_command(
     "split",
-    cls=FileCommand,
-    epilog=examples(
-        "tagger split corpus.txt", "tagger split corpus.conllu.gz --dev 0.05 --test 0 --output-folder parts"
-    ),
+    "tagger split corpus.txt",
+    "tagger split corpus.conllu.gz --dev 0.05 --test 0 --output-folder parts",
 )
 @click.argument("corpus", type=INPUT)
 @value_option("--dev", SHARE, 0.1, "Fraction of the tokens for the dev set, e.g. 0.05; 0 for none.")
@@ -41,7 +39,6 @@ SHARE = Finite(0, 1, max_open=True)
     help="Folder of the output files, created if needed.  [default: that of the corpus]",
 )
 @input_options
-@quiet_option
 def command(
     corpus: str,
     dev: float,

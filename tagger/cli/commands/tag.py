@@ -18,7 +18,7 @@ from tagger.cli.options import (
     Finite,
     TokenizingCommand,
     choice_option,
-    examples,
+    file_command,
     file_option,
     input_options,
     jobs_option,
@@ -26,8 +26,8 @@ from tagger.cli.options import (
     max_memory_option,
     models_option,
     output_option,
-    quiet_option,
     tokenize_option,
+    value_option,
 )
 from tagger.cli.paths import INPUT, TEXT
 from tagger.cli.progress import open_bar, show_bar
@@ -36,7 +36,6 @@ from tagger.corpus import FORMATS, format_of
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, several
 from tagger.files.reading import Lines
-from tagger.files.resources import available_cores
 from tagger.files.writing import open_output
 from tagger.models.base import Predictor
 from tagger.models.store import load_models
@@ -51,20 +50,18 @@ TEXT_FORMATS = ("jsonl", "conllu")  # can hold raw text
 NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
 
 
-@click.command(
+@file_command(
     "tag",
+    "tagger tag < sentences.txt",
+    'echo "The dog barks ." | tagger tag -m english.npz',
+    "tagger tag corpus.conllu -o tagged.conllu",
+    "tagger tag news.txt.gz --output-format tsv --probabilities | less",
+    'echo "Time flies ." | tagger tag --nbest 3',
+    'echo "Time flies/VBZ like an arrow ." | tagger tag --keep-tags',
+    "tagger tag --tokenize letter.txt --output-format jsonl",
+    "tagger tag --tokenize news.jsonl --text-column body",
+    "tagger tag -m crf.npz -m bilstm.npz < sentences.txt",
     cls=TokenizingCommand,
-    epilog=examples(
-        "tagger tag < sentences.txt",
-        'echo "The dog barks ." | tagger tag -m english.npz',
-        "tagger tag corpus.conllu -o tagged.conllu",
-        "tagger tag news.txt.gz --output-format tsv --probabilities | less",
-        'echo "Time flies ." | tagger tag --nbest 3',
-        'echo "Time flies/VBZ like an arrow ." | tagger tag --keep-tags',
-        "tagger tag --tokenize letter.txt --output-format jsonl",
-        "tagger tag --tokenize news.jsonl --text-column body",
-        "tagger tag -m crf.npz -m bilstm.npz < sentences.txt",
-    ),
 )
 @click.argument("files", nargs=-1, type=TEXT, callback=lambda ctx, param, files: files or ("-",))
 @models_option
@@ -77,9 +74,7 @@ NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
     "--text-column", metavar="NAME", help="Key of the text in jsonl, with --tokenize, e.g. body.  [default: text]"
 )
 @map_option
-@click.option(
-    "--nbest", type=click.IntRange(1, 1000), metavar="N", help="Write the N best taggings and their probabilities."
-)
+@value_option("--nbest", click.IntRange(1, 1000), None, "Write the N best taggings and their probabilities.")
 @click.option("--probabilities", is_flag=True, help="Write the probability of each tag (tsv, conllu, jsonl).")
 @click.option(
     "--min-probability", type=Finite(0, 1), default=0.0, help="Write ? for tags with a lower probability, e.g. 0.5."
@@ -88,7 +83,6 @@ NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
 @file_option("--lexicon", INPUT, "Tags allowed for words: lines word TAB TAG TAG …, e.g. words.tsv.")
 @jobs_option
 @max_memory_option(NO_LIMIT)
-@quiet_option
 def command(
     files: tuple[str, ...],
     model_paths: tuple[str, ...],
@@ -136,7 +130,7 @@ def command(
     lines = (Lines(path, encoding, skipped_lines()) for path in files)
     blocks = chain.from_iterable(named_blocks(each, chosen, hint) for each in lines)
     with open_output(output) as stream, tagging_bar(files, output, quiet) as advance:
-        tokens = write_answers(in_order(renderer, blocks, jobs or available_cores()), stream, advance)
+        tokens = write_answers(in_order(renderer, blocks, jobs), stream, advance)
     report_written(output, f"{several(tokens, 'token')}, as {write_as}", quiet)
 
 
@@ -182,8 +176,9 @@ def check_tokenize_options(
             got = f"{display_name(path)}, read as {'plain text' if format == 'slash' else format}"
             raise click.UsageError(f"--text-column: expected jsonl, got {got}. Use --input-format jsonl.")
         if tokenize and (keep_tags or input_format == "slash" or format not in ("slash", *TEXT_FORMATS)):
-            got = "--keep-tags" if keep_tags else f"words between spaces ({format})" if format == "slash" else format
-            raise click.UsageError(f"--tokenize: expected raw text, jsonl or conllu, got {got}. Leave out one.")
+            other = "--keep-tags" if keep_tags else f"--input-format {format}" if input_format else None
+            got = f"{other}. Leave out one of the two." if other else f"{display_name(path)}. Leave out --tokenize."
+            raise click.UsageError(f"--tokenize: expected raw text, jsonl or conllu, got {got}")
 
 
 def check_output_options(

@@ -13,20 +13,18 @@ from tagger.cli.options import (
     FREE_MEMORY,
     Count,
     Finite,
-    corpus_options,
-    examples,
     file_option,
     max_memory_option,
-    quiet_option,
     value_option,
 )
-from tagger.cli.paths import INPUT, FileCommand
+from tagger.cli.paths import INPUT
 from tagger.cli.training import (
     check_monitoring,
     monitor_options,
-    output_model_option,
     progress_reporter,
     save_and_report,
+    setting_option,
+    training_command,
 )
 from tagger.models.checkpoint import Checkpoint
 from tagger.neural import need_torch
@@ -38,36 +36,27 @@ from tagger.sentence import Sentence
 SIZE = click.IntRange(1, 4096)
 
 
-@click.command(
-    "train-bilstm",
-    cls=FileCommand,
-    epilog=examples(
-        "tagger train-bilstm train.txt --dev dev.txt",
-        "tagger train-bilstm train.txt --dev dev.txt --vectors glove.6B.100d.txt.gz -o english.npz",
-        "tagger train-bilstm train.txt --dev dev.txt --hidden-size 100 --epochs 10 --log train.jsonl",
-        "tagger train-bilstm train.txt --dev dev.txt --resume",
-    ),
+@training_command(
+    BiLSTMTagger,
+    "tagger train-bilstm train.txt --dev dev.txt",
+    "tagger train-bilstm train.txt --dev dev.txt --vectors glove.6B.100d.txt.gz -o english.npz",
+    "tagger train-bilstm train.txt --dev dev.txt --hidden-size 100 --epochs 10 --log train.jsonl",
+    "tagger train-bilstm train.txt --dev dev.txt --resume",
 )
-@click.argument("corpus", type=INPUT)
-@output_model_option
-@corpus_options
-@monitor_options(patience=5, every=1, unit="epoch")
-@value_option("--epochs", Count(1), 20, "Passes through the corpus.")
-@click.option(
-    "--batch-size", type=Count(0), metavar="N", default=0, help="Sentences per batch.  [default: 32, or fewer]"
-)
-@value_option("--learning-rate", Finite(0, 1, min_open=True), 0.002, "Learning rate of Adam.")
-@value_option("--dropout", Finite(0, 1, max_open=True), 0.33, "Fraction of units dropped in training.")
-@value_option("--word-size", SIZE, 100, "Size of a word embedding.")
-@value_option("--letter-size", SIZE, 32, "Size of a character embedding.")
-@value_option("--spelling-size", SIZE, 64, "Size of the BiLSTM over characters, per direction.")
-@value_option("--hidden-size", SIZE, 200, "Size of the BiLSTM over words, per direction.")
-@value_option("--layers", click.IntRange(1, 8), 1, "Layers of the BiLSTM over words.")
-@value_option("--seed", click.IntRange(0, 2**32 - 1), 1, "Seed of initial weights, batches and dropout.")
+@monitor_options(every=1, unit="epoch")
+@setting_option("--epochs", Count(1), "Passes through the corpus.")
+@click.option("--batch-size", type=Count(0), metavar="N", help="Sentences per batch.  [default: 32, or fewer]")
+@setting_option("--learning-rate", Finite(0, 1, min_open=True), "Learning rate of Adam.")
+@setting_option("--dropout", Finite(0, 1, max_open=True), "Fraction of units dropped in training.")
+@setting_option("--word-size", SIZE, "Size of a word embedding.")
+@setting_option("--letter-size", SIZE, "Size of a character embedding.")
+@setting_option("--spelling-size", SIZE, "Size of the BiLSTM over characters, per direction.")
+@setting_option("--hidden-size", SIZE, "Size of the BiLSTM over words, per direction.")
+@setting_option("--layers", click.IntRange(1, 8), "Layers of the BiLSTM over words.")
+@setting_option("--seed", click.IntRange(0, 2**32 - 1), "Seed of initial weights, batches and dropout.")
 @file_option("--vectors", INPUT, "Word vectors as text (word2vec, GloVe, fastText), e.g. glove.6B.100d.txt.gz.")
 @value_option("--max-vectors", Count(0), 100000, "Number of vectors kept for words that are not in CORPUS.")
 @max_memory_option(FREE_MEMORY)
-@quiet_option
 def command(
     corpus: str,
     output: str,

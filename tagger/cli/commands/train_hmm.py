@@ -13,17 +13,12 @@ from tagger.cli.hints import InputHint, tag_check
 from tagger.cli.options import (
     FREE_MEMORY,
     Count,
-    corpus_options,
-    examples,
     file_option,
     max_memory_option,
     partial_option,
-    quiet_option,
-    value_option,
 )
-from tagger.cli.paths import INPUT, FileCommand
-from tagger.cli.training import closing_line, model_warnings, output_model_option
-from tagger.corpus import format_of
+from tagger.cli.paths import INPUT
+from tagger.cli.training import closing_line, model_warnings, setting_option, training_command
 from tagger.errors import several
 from tagger.files.reading import Lines
 from tagger.hmm.tagger import HMMTagger
@@ -31,28 +26,21 @@ from tagger.models.store import save_model
 from tagger.tagging.constraints import read_lexicon
 
 
-@click.command(
-    "train-hmm",
-    cls=FileCommand,
-    epilog=examples(
-        "tagger train-hmm corpus.txt",
-        "tagger train-hmm people-daily.txt --encoding gbk -o chinese.npz",
-        "tagger train-hmm en_ewt-ud-train.conllu --column xpos",
-        "tagger train-hmm small.txt --unlabeled news.txt.gz --lexicon words.tsv",
-    ),
+@training_command(
+    HMMTagger,
+    "tagger train-hmm corpus.txt",
+    "tagger train-hmm people-daily.txt --encoding gbk -o chinese.npz",
+    "tagger train-hmm en_ewt-ud-train.conllu --column xpos",
+    "tagger train-hmm small.txt --unlabeled news.txt.gz --lexicon words.tsv",
 )
-@click.argument("corpus", type=INPUT)
-@output_model_option
-@corpus_options
-@value_option("--order", click.IntRange(1, 2), 2, "Number of previous tags that a tag depends on.")
-@value_option("--rare-count", Count(1), 10, "Words seen at most N times train the unknown-word model.")
-@value_option("--suffix-length", click.IntRange(0, 20), 6, "Longest suffix, in characters, used for unknown words.")
+@setting_option("--order", click.IntRange(1, 2), "Number of previous tags that a tag depends on.")
+@setting_option("--rare-count", Count(1), "Words seen at most N times train the unknown-word model.")
+@setting_option("--suffix-length", click.IntRange(0, 20), "Longest suffix, in characters, used for unknown words.")
 @file_option("--lexicon", INPUT, "Tags allowed for words: lines word TAB TAG TAG …, e.g. words.tsv.")
 @partial_option
 @file_option("--unlabeled", INPUT, "Untagged text to learn words from, e.g. news.txt.gz. Repeatable.", multiple=True)
-@value_option("--em-iterations", Count(1), 3, "EM iterations on untagged or partly tagged text.")
+@setting_option("--em-iterations", Count(1), "EM iterations on untagged or partly tagged text.")
 @max_memory_option(FREE_MEMORY)
-@quiet_option
 def command(
     corpus: str,
     output: str,
@@ -76,10 +64,10 @@ def command(
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
     tags = {tag for sentence in sentences for tag in sentence.tags or ()}
     encoding, hint = corpus_options.encoding, InputHint(tag_check(tags), quiet=quiet)
-    texts = [(Lines(path, encoding, skipped_lines()), format_of(path)) for path in unlabeled]
+    texts = [Lines(path, encoding, skipped_lines()) for path in unlabeled]
     model = HMMTagger(**settings).fit(
         sentences,
-        unlabeled=[sentence for text in texts for sentence in hint.read_untagged(*text, by_name=True)],
+        unlabeled=[sentence for text in texts for sentence in hint.read_untagged(text, by_name=True)],
         lexicon=read_lexicon(lexicon, encoding, tags) if lexicon else None,
         watch=lambda text, iteration, objective: print_message(
             f"{text}, after {several(iteration, 'iteration')}: log-likelihood + log prior {objective:,.1f}", quiet

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from tagger.corpus import conllu
@@ -23,71 +22,60 @@ from tagger.sentence import Sentence
 TEXT_COLUMN = "text"  # default key of the text in a JSON object
 
 
-@dataclass(frozen=True)
-class JsonTexts:
-    """Reader of JSON objects that tokenizes the text under the key `text_column`."""
-
-    language: str
-    text_column: str = TEXT_COLUMN
-
-    def read(self, lines: Lines) -> Iterator[Sentence]:
-        """Yield the sentences of all objects."""
-        for line in lines:
-            if not line.strip(" \t"):
-                continue
-            text, rest = self.parsed(line, lines)
-            layout = ("jsonl", rest)
-            sentences = [Sentence(s.words, None, layout, offsets=s.offsets) for s in tokenized(text, self.language)]
-            yield from sentences or [Sentence([], None, layout)]
-
-    def parsed(self, line: str, lines: Lines) -> tuple[str, str]:
-        """Return the text of an object, and the JSON of the object without it."""
-        record = parse_object(line, lines)
-        text = record.pop(self.text_column, None)
-        if not isinstance(text, str):
-            got = "no such key" if text is None else quote(str(text))
-            others = f" among {', '.join(map(quote, record))}" if text is None and record else ""
-            advice = "Set text_column to the key of the text"
-            raise lines.error(f"expected a text under the key {quote(self.text_column)}, got {got}{others}. {advice}")
-        try:
-            return text, json.dumps(record, ensure_ascii=False)
-        except RecursionError:
-            raise lines.error(TOO_DEEP) from None
+def json_texts(lines: Lines, language: str, text_column: str | None) -> Iterator[Sentence]:
+    """Yield the sentences of the texts that JSON objects have under the key `text_column`."""
+    for line in lines:
+        if not line.strip(" \t"):
+            continue
+        text, rest = split_object(line, lines, text_column or TEXT_COLUMN)
+        layout = ("jsonl", rest)
+        sentences = [Sentence(s.words, None, layout, offsets=s.offsets) for s in tokenized(text, language)]
+        yield from sentences or [Sentence([], None, layout)]
 
 
-@dataclass(frozen=True)
-class ConlluTexts:
-    """Reader of CoNLL-U that tokenizes the `# text` of each sentence again."""
+def split_object(line: str, lines: Lines, text_column: str) -> tuple[str, str]:
+    """Return the text of an object, and the JSON of the object without it."""
+    record = parse_object(line, lines)
+    text = record.pop(text_column, None)
+    if not isinstance(text, str):
+        got = "no such key" if text is None else quote(str(text))
+        others = f" among {', '.join(map(quote, record))}" if text is None and record else ""
+        advice = "Set text_column to the key of the text"
+        raise lines.error(f"expected a text under the key {quote(text_column)}, got {got}{others}. {advice}")
+    try:
+        return text, json.dumps(record, ensure_ascii=False)
+    except RecursionError:
+        raise lines.error(TOO_DEEP) from None
 
-    language: str
 
-    def read(self, lines: Lines) -> Iterator[Sentence]:
-        """Yield the sentences."""
-        kept: list[str] = []  # comments without a sentence, such as `# newdoc`
-        block: list[str] = []
-        for line in chain(lines, [""]):
-            if line.strip(" \t"):
-                block.append(line)
-                continue
-            comments = [comment for comment in block if comment.startswith("#")]
-            text = conllu.comment(comments, "text")
-            if text:
-                yield self.sentence(text, kept + comments)
-                kept = []
-            elif len(comments) < len(block):
-                advice = "Read the words of the rows instead, without a tokenizer"
-                raise lines.error(f"expected a comment '# text = …' in the sentence that ends here, got none. {advice}")
-            elif comments:
-                kept += [*comments, ""]
-            block = []
+def conllu_texts(lines: Lines, language: str) -> Iterator[Sentence]:
+    """Yield the sentences of CoNLL-U, the `# text` of each tokenized again."""
+    kept: list[str] = []  # comments without a sentence, such as `# newdoc`
+    block: list[str] = []
+    for line in chain(lines, [""]):
+        if line.strip(" \t"):
+            block.append(line)
+            continue
+        comments = [comment for comment in block if comment.startswith("#")]
+        text = conllu.comment(comments, "text")
+        if text:
+            yield one_sentence(text, language, kept + comments)
+            kept = []
+        elif len(comments) < len(block):
+            advice = "Read the words of the rows instead, without a tokenizer"
+            raise lines.error(f"expected a comment '# text = …' in the sentence that ends here, got none. {advice}")
+        elif comments:
+            kept += [*comments, ""]
+        block = []
 
-    def sentence(self, text: str, comments: list[str]) -> Sentence:
-        """Tokenize a text as one sentence."""
-        sentences = list(tokenized(text, self.language))
-        words = tuple(chain.from_iterable(sentence.words for sentence in sentences))
-        offsets = tuple(chain.from_iterable(sentence.offsets or () for sentence in sentences))
-        _, *rows = conllu.new_lines(Sentence(words, offsets=offsets))
-        return Sentence(words, None, ("conllu", *comments, *rows), offsets=offsets)
+
+def one_sentence(text: str, language: str, comments: list[str]) -> Sentence:
+    """Tokenize a text as one sentence."""
+    sentences = list(tokenized(text, language))
+    words = tuple(chain.from_iterable(sentence.words for sentence in sentences))
+    offsets = tuple(chain.from_iterable(sentence.offsets or () for sentence in sentences))
+    _, *rows = conllu.new_lines(Sentence(words, offsets=offsets))
+    return Sentence(words, None, ("conllu", *comments, *rows), offsets=offsets)
 
 
 def tokenized(text: str, language: str) -> Iterator[Sentence]:
