@@ -9,6 +9,7 @@ are weights themselves. A feature or tag bigram never seen in training has weigh
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,10 @@ from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer
+from tagger.crf.settings import check_settings
 from tagger.crf.storage import model_arrays, restore_model
 from tagger.crf.summary import crf_summary
 from tagger.crf.trigrams import TagTrigrams
-from tagger.errors import TrainingError
 from tagger.features.encoder import Features
 from tagger.features.tag_parts import TagParts
 from tagger.features.word_classes import WordClasses
@@ -34,12 +35,13 @@ from tagger.models.summary import Section
 from tagger.sentence import Sentence, Words
 
 if TYPE_CHECKING:
-    from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+    from tagger.crf.parameters import ChainWeights, EncodedCorpus, ParameterLayout
     from tagger.hmm.tagger import HMMTagger
 
 LEVELS = 512  # of a stored weight's size
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CRFTagger(Tagger):
     """A conditional random field over features of words, trained with L-BFGS.
 
@@ -77,46 +79,29 @@ class CRFTagger(Tagger):
     """
 
     kind = "crf"
-    template_: str
-    tag_parts_: TagParts
-    features_: Features
-    weights_: np.ndarray  # (P,) float32
-    start_: np.ndarray  # (K,) float32, as are the next two
-    transitions_: np.ndarray  # (K, K)
-    end_: np.ndarray  # (K,)
-    trigrams_: TagTrigrams
-    threshold_: float | None  # of candidates; None if all tags are candidates
-    proposer_: HMMTagger | None  # proposes candidates
-    posterior_weight_: np.ndarray  # (1,), or empty without candidates: of the HMM's log-probability
-
-    def __init__(
-        self,
-        *,
-        order: int = 1,
-        candidates: str | float = "auto",
-        features: str = "default",
-        l2: float = 0.25,
-        l1: float = 0.0,
-        max_iterations: int = 200,
-        tolerance: float = 1e-3,
-        min_count: int = 1,
-        min_pair_count: int = 2,
-        patience: int = 10,
-        partial: bool = False,
-        threads: int = 0,
-    ) -> None:
-        self.order = order
-        self.candidates = candidates
-        self.features = features
-        self.l2 = l2
-        self.l1 = l1
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.min_count = min_count
-        self.min_pair_count = min_pair_count
-        self.patience = patience
-        self.partial = partial
-        self.threads = threads
+    order: int = 1
+    candidates: str | float = "auto"
+    features: str = "default"
+    l2: float = 0.25
+    l1: float = 0.0
+    max_iterations: int = 200
+    tolerance: float = 1e-3
+    min_count: int = 1
+    min_pair_count: int = 2
+    patience: int = 10
+    partial: bool = False
+    threads: int = 0
+    template_: str = field(init=False)
+    tag_parts_: TagParts = field(init=False)
+    features_: Features = field(init=False)
+    weights_: np.ndarray = field(init=False)  # (P,) float32
+    start_: np.ndarray = field(init=False)  # (K,) float32, as are the next two
+    transitions_: np.ndarray = field(init=False)  # (K, K)
+    end_: np.ndarray = field(init=False)  # (K,)
+    trigrams_: TagTrigrams = field(init=False)
+    threshold_: float | None = field(init=False)  # of candidates; None if all tags are candidates
+    proposer_: HMMTagger | None = field(init=False)  # proposes candidates
+    posterior_weight_: np.ndarray = field(init=False)  # (1,) of the HMM's log-probability; empty without candidates
 
     def fit(
         self,
@@ -162,7 +147,7 @@ class CRFTagger(Tagger):
         from tagger.crf.encode import form_of
         from tagger.crf.trainer import DEV_EVERY, Trainer
 
-        self.check_settings()
+        check_settings(self)
         sentences = training_sentences(X, y, form_of(init))
         dev = dev_sentences(X_dev, y_dev)
         corpus, layout = self.encode(sentences, init, classes)
@@ -171,7 +156,7 @@ class CRFTagger(Tagger):
         trainer = Trainer(corpus, layout, self.l2, self.l1, self.max_iterations, self.tolerance, threads)
         trainer.check_memory()
         monitor = TrainingMonitor(
-            use_weights=lambda weights: self.set_weights(*layout.split(weights)),
+            use_weights=lambda weights: self.set_weights(layout.split(weights)),
             score=self.score,
             dev=dev,
             dev_every=DEV_EVERY,
@@ -233,33 +218,14 @@ class CRFTagger(Tagger):
         del settings["threads"], settings["partial"]  # they belong to the machine and to the corpus
         return settings | {"features": Path(self.features).name, "candidates": str(self.candidates)}
 
-    def check_settings(self) -> None:
-        """Refuse settings that are out of range."""
-        if not (0 <= self.l2 < np.inf and 0 <= self.l1 < np.inf and self.tolerance >= 0):
-            settings = f"l1={self.l1}, l2={self.l2}, tolerance={self.tolerance}"
-            raise TrainingError(f"expected l1, l2 and tolerance from 0 up, got {settings}")
-        check_chain(self.order, self.candidates)
-        if min(self.max_iterations, self.min_count, self.min_pair_count, self.patience) < 1 or self.threads < 0:
-            names = ("max_iterations", "min_count", "min_pair_count", "patience", "threads")
-            settings = ", ".join(f"{name}={getattr(self, name)}" for name in names)
-            raise TrainingError(f"expected whole numbers from 1 up (threads from 0), got {settings}")
-
-    def set_weights(
-        self,
-        weights: np.ndarray,
-        start: np.ndarray,
-        transitions: np.ndarray,
-        end: np.ndarray,
-        trigrams: np.ndarray,
-        posterior: np.ndarray,
-    ) -> None:
-        """Set the weights of the features (P,), rounded, those of the chain, and of the HMM's log-probability."""
-        self.weights_ = rounded(weights)
-        self.start_ = start.astype(np.float32)
-        self.transitions_ = transitions.astype(np.float32)
-        self.end_ = end.astype(np.float32)
-        self.trigrams_ = TagTrigrams(len(self.classes_), self.trigram_keys_, rounded(trigrams))
-        self.posterior_weight_ = posterior.astype(np.float32)
+    def set_weights(self, weights: ChainWeights) -> None:
+        """Set all weights; those of features are rounded."""
+        self.weights_ = rounded(weights.features)
+        self.start_ = weights.start.astype(np.float32)
+        self.transitions_ = weights.transitions.astype(np.float32)
+        self.end_ = weights.end.astype(np.float32)
+        self.trigrams_ = TagTrigrams(len(self.classes_), self.trigram_keys_, rounded(weights.trigrams))
+        self.posterior_weight_ = weights.posterior.astype(np.float32)
 
     def scorer_in_form(self) -> Scorer:
         emissions = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
@@ -305,22 +271,6 @@ class CRFTagger(Tagger):
         proposer = self.proposer_.stored_settings() if self.proposer_ else None
         template = {"template": self.template_, "separator": self.tag_parts_.separator}
         return template | {"threshold": self.threshold_, "proposer": proposer}
-
-
-def check_chain(order: int, candidates: str | float) -> None:
-    """Refuse an order and candidates that are invalid, alone or together."""
-    if order not in (1, 2):
-        raise TrainingError(f"order: expected 1 or 2, got {order!r}")
-    if candidates in ("auto", "all"):
-        if order == 2 and candidates == "all":
-            raise TrainingError("candidates: expected auto or a number with order 2, got all. Use order 1.")
-        return
-    try:
-        fits = 0 < float(candidates) < 0.5
-    except ValueError:
-        fits = False
-    if not fits:
-        raise TrainingError(f"candidates: expected auto, all or a number between 0 and 0.5, got {candidates!r}")
 
 
 def rounded(weights: np.ndarray) -> np.ndarray:

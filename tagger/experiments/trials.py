@@ -18,6 +18,7 @@ import numpy as np
 
 from tagger.corpus.labels import check_dev, training_sentences
 from tagger.crf.encode import form_of
+from tagger.crf.settings import check_settings
 from tagger.crf.tagger import CRFTagger
 from tagger.evaluation.metrics import accuracy
 from tagger.experiments.crossval import fold_numbers
@@ -49,7 +50,7 @@ class SettingTrials:
 
         self.model = CRFTagger(**model.get_params() | {"min_count": 1})
         self.model.column_ = model.column_
-        self.model.check_settings()
+        check_settings(self.model)
         self.sentences = training_sentences(sentences, None, form_of(init))
         self.watch = watch
         corpus, self.layout = self.model.encode(self.sentences, init, classes)
@@ -81,7 +82,7 @@ class SettingTrials:
         results = {}
         for fold, sentences in self.test_sets.items():
             results[fold] = self.train(setting, fold)
-            self.model.set_weights(*self.layout.split(results[fold].x))
+            self.model.set_weights(self.layout.split(results[fold].x))
             gold += sentences
             guesses += self.model.predict(sentences)
         weights = sum(int(np.count_nonzero(result.x)) for result in results.values()) // len(results)
@@ -144,6 +145,6 @@ class SettingTrials:
             return None
         result = replace(self.results[None], reason=reason)
         self.model.set_params(**asdict(self.best.setting))
-        self.model.set_weights(*self.layout.split(result.x))
+        self.model.set_weights(self.layout.split(result.x))
         self.model.conclude(self.sentences, result.figures() | {"dev_accuracy": self.best.accuracy})
         return self.model

@@ -15,26 +15,24 @@ from tagger.cli.options import (
     MAX_WORKERS,
     Count,
     Finite,
-    corpus_options,
-    examples,
     features_option,
     file_option,
     is_given,
     max_memory_option,
     partial_option,
-    quiet_option,
-    value_option,
 )
-from tagger.cli.paths import INPUT, FileCommand, InputFile
+from tagger.cli.paths import INPUT, InputFile
 from tagger.cli.training import (
     check_monitoring,
     monitor_options,
-    output_model_option,
     progress_reporter,
     save_and_report,
+    setting_option,
+    training_command,
 )
 from tagger.cli.tuning import Tuning
-from tagger.crf.tagger import CRFTagger, check_chain
+from tagger.crf.settings import check_chain
+from tagger.crf.tagger import CRFTagger
 from tagger.errors import TrainingError
 from tagger.features.word_classes import WordClasses
 from tagger.models.checkpoint import Checkpoint
@@ -55,44 +53,37 @@ class CandidatesType(click.ParamType):
         return str(value)
 
 
-@click.command(
-    "train-crf",
-    cls=FileCommand,
-    epilog=examples(
-        "tagger train-crf corpus.txt",
-        "tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz",
-        "tagger train-crf train.txt --features my-template.txt --l2 0.5",
-        "tagger train-crf train.txt --unlabeled raw.txt.gz",
-        "tagger train-crf train.txt --order 2",
-        "tagger train-crf train.txt --tune --dev dev.txt",
-        "tagger train-crf train.txt --resume",
-        "tagger train-crf medical.txt --init english.npz -o medical.npz",
-    ),
+@training_command(
+    CRFTagger,
+    "tagger train-crf corpus.txt",
+    "tagger train-crf train.txt --dev dev.txt --log train.jsonl -o english.npz",
+    "tagger train-crf train.txt --features my-template.txt --l2 0.5",
+    "tagger train-crf train.txt --order 2",
+    "tagger train-crf train.txt --unlabeled raw.txt.gz",
+    "tagger train-crf train.txt --tune --dev dev.txt",
+    "tagger train-crf train.txt --resume",
+    "tagger train-crf medical.txt --init english.npz -o medical.npz",
 )
-@click.argument("corpus", type=INPUT)
-@output_model_option
-@corpus_options
-@monitor_options(patience=10, every=10, unit="iteration")
+@monitor_options(every=10, unit="iteration")
 @click.option(
     "--tune", is_flag=True, help="Search --l2, --l1 and --min-count, by --dev or cross-validation, before training."
 )
-@value_option("--order", click.IntRange(1, 2), 1, "Number of previous tags that a tag depends on.")
-@value_option(
+@setting_option("--order", click.IntRange(1, 2), "Number of previous tags that a tag depends on.")
+@setting_option(
     "--candidates",
     CandidatesType(),
-    "auto",
     "Tags considered for a token: all, or those that an HMM, trained along, finds more probable than P, e.g. 0.001. "
     "auto: 0.001 with --order 2 or more than 128 tags, else all.",
 )
 @features_option
 @file_option("--unlabeled", INPUT, "Raw text to learn word classes from, e.g. raw.txt.gz. Repeatable.", multiple=True)
 @file_option("--classes", INPUT, "Word classes: classes.npz of learn-classes, or lines path TAB word TAB count.")
-@value_option("--l2", Finite(0), 0.25, "Penalty l2·‖w‖² on the weights.")
-@value_option("--l1", Finite(0), 0.0, "Penalty l1·‖w‖₁; makes many weights zero.")
-@value_option("--min-count", Count(1), 1, "Ignore features that occur fewer than N times.")
-@value_option("--min-pair-count", Count(1), 2, "Ignore features of several words that occur fewer than N times.")
-@value_option("--max-iterations", Count(1), 200, "Stop after N iterations.")
-@value_option("--tolerance", Finite(0), 1e-3, "Stop when 10 iterations reduce the loss by less than this fraction.")
+@setting_option("--l2", Finite(0), "Penalty l2·‖w‖² on the weights.")
+@setting_option("--l1", Finite(0), "Penalty l1·‖w‖₁; makes many weights zero.")
+@setting_option("--min-count", Count(1), "Ignore features that occur fewer than N times.")
+@setting_option("--min-pair-count", Count(1), "Ignore features of several words that occur fewer than N times.")
+@setting_option("--max-iterations", Count(1), "Stop after N iterations.")
+@setting_option("--tolerance", Finite(0), "Stop when 10 iterations reduce the loss by less than this fraction.")
 @click.option(
     "--init", metavar="MODEL", type=InputFile(replaceable=True), help="CRF to adapt to this corpus, e.g. english.npz."
 )
@@ -101,7 +92,6 @@ class CandidatesType(click.ParamType):
     "--threads", type=Count(0, MAX_WORKERS), metavar="N", default=0, help="Threads, e.g. 4.  [default: all cores]"
 )
 @max_memory_option(FREE_MEMORY)
-@quiet_option
 def command(
     corpus: str,
     output: str,
