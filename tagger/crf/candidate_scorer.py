@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.chain.candidate_lattice import CandidateLattice, Candidates
+from tagger.chain.candidate_lattice import CandidateLattice, Candidates, CandidateScorer
 from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer
 from tagger.crf.proposal import propose
@@ -80,15 +80,12 @@ class CRFScores:
 
 
 def candidate_scorer(
-    table: ChainTable, features: FeatureScorer, posterior_weight: float, propose_for: Scorer, threshold: float
-) -> Scorer:
-    """Make a scorer of candidate lattices; `propose_for` is the scorer of the HMM."""
+    table: ChainTable, features: FeatureScorer, posterior_weight: float, threshold: float
+) -> CandidateScorer:
+    """Make a function from sentences and the lattice of an HMM to the CRF's lattice over the candidates in that."""
     K = len(table.steps) - 1
 
-    def score(sentences: list[Words]) -> Lattice:
-        proposer = propose_for(sentences)
-        assert isinstance(proposer, CandidateLattice)
-
+    def score(sentences: list[Words], proposer: CandidateLattice) -> CandidateLattice:
         def nodes(allowed: np.ndarray | None) -> tuple[Candidates, CRFNodes]:
             proposal = propose(proposer if allowed is None else proposer.restrict(allowed), threshold)
             candidates = proposal.candidates
@@ -99,3 +96,14 @@ def candidate_scorer(
         return CandidateLattice(proposer.lengths, K, nodes)
 
     return score
+
+
+def proposing_scorer(score: CandidateScorer, propose_for: Scorer) -> Scorer:
+    """Make a scorer whose candidates come from the scorer of an HMM."""
+
+    def score_proposed(sentences: list[Words]) -> Lattice:
+        proposer = propose_for(sentences)
+        assert isinstance(proposer, CandidateLattice)
+        return score(sentences, proposer)
+
+    return score_proposed
