@@ -1,8 +1,7 @@
 """Lattices of a CRF over the candidates that its HMM proposes (`proposal`).
 
 Only tokens with a choice get scores. The rows of `FeatureScorer`, one score per tag for each word at each offset, serve
-small tag sets; for large ones a row would cost more than the few nodes that need it, and each pair of a word and a tag
-is scored by itself.
+small tag sets, `NodeScorer` large ones.
 """
 
 from __future__ import annotations
@@ -14,10 +13,15 @@ import numpy as np
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates, CandidateScorer
 from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer
+from tagger.crf.node_scorer import NodeScorer
 from tagger.crf.proposal import propose
 from tagger.crf.scorer import FeatureScorer
 from tagger.crf.trigrams import TagTrigrams
+from tagger.features.encoder import Features
+from tagger.features.tag_parts import TagParts
 from tagger.sentence import Words
+
+LARGE_TAG_SET = 200  # from here on a row of scores for all tags costs more than it saves
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,12 @@ class CRFScores:
         before, w = self.contexts[arcs.before], np.repeat(self.contexts[arcs.states] % width, arcs.widths)
         scores = self.table.steps.ravel()[before % width * width + w]
         return scores if self.table.order == 1 else scores + self.table.trigrams.lookup(before * width + w)
+
+
+def node_scorer(features: Features, weights: np.ndarray, tag_parts: TagParts) -> FeatureScorer:
+    """Make the scorer of nodes that suits the size of the tag set."""
+    kind = NodeScorer if tag_parts.K > LARGE_TAG_SET else FeatureScorer
+    return kind(features, weights, tag_parts)
 
 
 def candidate_scorer(

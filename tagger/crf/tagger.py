@@ -239,10 +239,10 @@ class CRFTagger(Tagger):
 
     def candidate_scorer_in_form(self) -> CandidateScorer:
         """Build a scorer of candidates, for sentences whose words are in the model's normalisation form."""
-        from tagger.crf.candidate_scorer import ChainTable, candidate_scorer
+        from tagger.crf.candidate_scorer import ChainTable, candidate_scorer, node_scorer
         from tagger.crf.proposal import DEFAULT_THRESHOLD
 
-        emissions = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
+        emissions = node_scorer(self.features_, self.weights_, self.tag_parts_)
         table = ChainTable.of(self.order, self.start_, self.transitions_, self.end_, self.trigrams_)
         weight = float(self.posterior_weight_.sum())  # 0 if there is none
         return candidate_scorer(table, emissions, weight, self.threshold_ or DEFAULT_THRESHOLD)
