@@ -122,8 +122,8 @@ def add_candidates(
     else:
         hmm = HMMTagger(partial=settings.partial).fit(sentences)
         proposal = cross_fit(hmm, sentences, corpus.lengths, tag_set, threshold)
-    proposal, is_right, missed = with_gold(proposal, corpus.tags, corpus.choices, threshold)
-    return replace(corpus, proposal=proposal, is_right=is_right), hmm, missed
+    with_right, is_right, missed = with_gold(proposal, corpus.tags, corpus.choices, threshold)
+    return replace(corpus, proposal=with_right, is_right=is_right, cross_fitted=proposal), hmm, missed
 
 
 def read_tags(sentences: Sequence[Sentence], partial: bool) -> tuple[list[str], np.ndarray, Choices]:
