@@ -260,7 +260,7 @@ def missed_candidates(summary: dict[str, Any]) -> str:
     """Say for how many tokens the right tag was no candidate, of a CRF with candidates."""
     missed, tokens = summary.get("right tag no candidate"), summary["tokens"]
     return (
-        "" if missed is None else f"\nthe right tag was no candidate for {missed:,} of {tokens:,} tokens (cross-fitted)"
+        "" if missed is None else f"\nthe right tag was no candidate for {missed:,} of {tokens:,} tokens of other folds"
     )
 
 
