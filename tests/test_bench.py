@@ -15,6 +15,7 @@ from tagger.features.template import describe, parse_templates, template_text
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 import bench
+import growth
 import rival_crfsuite
 
 
@@ -74,8 +75,17 @@ def test_the_race_to_an_accuracy(tmp_path, monkeypatch, capsys):
         assert {"whole", "iterations", "peak", "size"} <= run.keys() & rival.keys()
     bench.show(runs, 5, 0.1)
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(" | ")[0] for line in lines[5:]] == [
+    assert [line.split(" | ")[0] for line in lines[6:]] == [
         "| CRFsuite",
         "| tagger, 1 thread, order 1",
         "| tagger, 1 thread, order 2",
     ]
+
+
+def test_growth_measures_all_tags_and_candidates():
+    result = CliRunner().invoke(growth.main, ["400x5", "800x9", "--max-iterations", "3"])
+    assert result.exit_code == 0, result.output
+    rows = [line.strip("| ").split(" | ") for line in result.output.splitlines()[2:]]
+    ways = [["all", "1"], ["0.001", "1"], ["0.001", "2"]]
+    assert [row[:4] for row in rows] == [[*case, *way] for case in (["400", "5"], ["800", "9"]) for way in ways]
+    assert all(row[5] == "3" and 0 < float(row[4]) < 60 and float(row[7]) > 10 for row in rows)
