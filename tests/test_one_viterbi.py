@@ -59,6 +59,7 @@ def recursions(counts):
     """Where functions with the name of a recursion were called; methods of lattices only pass on."""
     passing = {
         ("tagger.chain.lattice", "n_best"),
+        ("tagger.chain.candidate_lattice", "n_best"),
         ("tagger.models.base", "n_best"),
         ("tagger.models.ensemble", "n_best"),
     }
