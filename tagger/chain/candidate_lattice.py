@@ -14,11 +14,12 @@ from typing import Protocol
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.chain.candidate_kernels import CandidateMax, TrellisScores, candidate_sum
+from tagger.chain.candidate_kernels import CandidateMax, TrellisScores, candidate_sum, group_argmax
 from tagger.chain.candidates import MARK, Trellis
 from tagger.chain.forward_backward import forward_backward, log_norm
 from tagger.chain.nbest import ScoredPath, n_best
 from tagger.chain.viterbi import viterbi
+from tagger.sentence import Words
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,15 @@ class Candidates:
         places = np.flatnonzero(self.tags == tags[self.tokens])
         nodes[self.tokens[places]] = places
         return nodes
+
+    def argmax(self, values: np.ndarray) -> np.ndarray:
+        """Find the first node of each token (N,) that has the highest of the values (nodes,)."""
+        return group_argmax(values, np.cumsum(self.widths) - self.widths, self.widths) if len(values) else self.tags
+
+    def sums(self, values: np.ndarray, tags: np.ndarray, same: np.ndarray) -> np.ndarray:
+        """Sum the values (nodes,) of the nodes of each token whose tags are the `same` (K, K) as its tag (N,)."""
+        chosen = same[tags[self.tokens], self.tags]
+        return np.bincount(self.tokens, weights=values * chosen, minlength=len(self.widths))
 
 
 class NodeScores(Protocol):
@@ -125,8 +135,9 @@ class CandidateLattice:
         found = [by_rank[next(places)] if length else [(0.0, np.empty(2, np.int64))] for length in self.lengths]
         return [[(score, candidates.tags[path[1:-1]]) for score, path in paths[:n]] for paths in found]
 
+    @cached_property
     def node_marginals(self) -> np.ndarray:
-        """Compute the probability of each node, (nodes,)."""
+        """The probability of each node, (nodes,)."""
         candidates, scores = self.proposal
         trellis = self.trellis(self.free)
         states = forward_backward(candidate_sum(trellis, scores.on(trellis))).states[trellis.first :]
@@ -135,8 +146,11 @@ class CandidateLattice:
             P[candidates.widths[candidates.tokens] == 1] = 1.0
         return P
 
+    def probabilities(self, tags: np.ndarray, same: np.ndarray) -> np.ndarray:
+        return self.candidates.sums(self.node_marginals, tags, same)
+
     def marginals(self) -> np.ndarray:
-        return self.candidates.dense(self.node_marginals(), self.K)
+        return self.candidates.dense(self.node_marginals, self.K)
 
     def log_z(self) -> np.ndarray:
         trellis = self.trellis(cut=False)
@@ -150,6 +164,10 @@ class CandidateLattice:
         out = np.zeros(len(self.lengths))
         out[self.lengths > 0] = numbers[trellis.pack.rank_of]
         return out
+
+
+# From sentences, and a lattice that says which candidates their tokens have, to another model's lattice over these.
+CandidateScorer = Callable[[list[Words], CandidateLattice], CandidateLattice]
 
 
 def best_tags(scores: np.ndarray, C: int) -> np.ndarray:

@@ -39,6 +39,9 @@ class Lattice(Protocol):
     def marginals(self) -> np.ndarray:
         """Compute the probability of each tag at each token, (N, K)."""
 
+    def probabilities(self, tags: np.ndarray, same: np.ndarray) -> np.ndarray:
+        """Compute the probability (N,) of the tag of each token (N,), or of a tag that is the `same` (K, K) as it."""
+
     def log_z(self) -> np.ndarray:
         """Compute log Σ exp(score) over all paths, (B,); score - log_z is a path's log probability."""
 
@@ -67,6 +70,9 @@ class DenseLattice:
 
     def marginals(self) -> np.ndarray:
         return self.chain.pack.unpack(forward_backward(sum_kernel(self.chain)).states)
+
+    def probabilities(self, tags: np.ndarray, same: np.ndarray) -> np.ndarray:
+        return np.asarray((self.marginals() * same[tags]).sum(axis=1))
 
     def log_z(self) -> np.ndarray:
         return log_norm(sum_kernel(self.chain))[self.chain.pack.rank_of]

@@ -1,8 +1,7 @@
 """Lattices of a CRF over the candidates that its HMM proposes (`proposal`).
 
 Only tokens with a choice get scores. The rows of `FeatureScorer`, one score per tag for each word at each offset, serve
-small tag sets; for large ones a row would cost more than the few nodes that need it, and each pair of a word and a tag
-is scored by itself.
+small tag sets, `NodeScorer` large ones.
 """
 
 from __future__ import annotations
@@ -11,13 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.chain.candidate_lattice import CandidateLattice, Candidates
+from tagger.chain.candidate_lattice import CandidateLattice, Candidates, CandidateScorer
 from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer
+from tagger.crf.node_scorer import NodeScorer
 from tagger.crf.proposal import propose
 from tagger.crf.scorer import FeatureScorer
 from tagger.crf.trigrams import TagTrigrams
+from tagger.features.encoder import Features
+from tagger.features.tag_parts import TagParts
 from tagger.sentence import Words
+
+LARGE_TAG_SET = 200  # from here on a row of scores for all tags costs more than it saves
 
 
 @dataclass(frozen=True)
@@ -79,16 +83,19 @@ class CRFScores:
         return scores if self.table.order == 1 else scores + self.table.trigrams.lookup(before * width + w)
 
 
+def node_scorer(features: Features, weights: np.ndarray, tag_parts: TagParts) -> FeatureScorer:
+    """Make the scorer of nodes that suits the size of the tag set."""
+    kind = NodeScorer if tag_parts.K > LARGE_TAG_SET else FeatureScorer
+    return kind(features, weights, tag_parts)
+
+
 def candidate_scorer(
-    table: ChainTable, features: FeatureScorer, posterior_weight: float, propose_for: Scorer, threshold: float
-) -> Scorer:
-    """Make a scorer of candidate lattices; `propose_for` is the scorer of the HMM."""
+    table: ChainTable, features: FeatureScorer, posterior_weight: float, threshold: float
+) -> CandidateScorer:
+    """Make a function from sentences and the lattice of an HMM to the CRF's lattice over the candidates in that."""
     K = len(table.steps) - 1
 
-    def score(sentences: list[Words]) -> Lattice:
-        proposer = propose_for(sentences)
-        assert isinstance(proposer, CandidateLattice)
-
+    def score(sentences: list[Words], proposer: CandidateLattice) -> CandidateLattice:
         def nodes(allowed: np.ndarray | None) -> tuple[Candidates, CRFNodes]:
             proposal = propose(proposer if allowed is None else proposer.restrict(allowed), threshold)
             candidates = proposal.candidates
@@ -99,3 +106,14 @@ def candidate_scorer(
         return CandidateLattice(proposer.lengths, K, nodes)
 
     return score
+
+
+def proposing_scorer(score: CandidateScorer, propose_for: Scorer) -> Scorer:
+    """Make a scorer whose candidates come from the scorer of an HMM."""
+
+    def score_proposed(sentences: list[Words]) -> Lattice:
+        proposer = propose_for(sentences)
+        assert isinstance(proposer, CandidateLattice)
+        return score(sentences, proposer)
+
+    return score_proposed

@@ -17,7 +17,7 @@ from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import tag_numbers
 from tagger.corpus.partial import OPEN, Choices, read_choices, renumber_tags
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
-from tagger.crf.proposal import cross_fit, joined, propose_all, with_gold
+from tagger.crf.proposal import DEFAULT_THRESHOLD, cross_fit, joined, propose_all, with_gold
 from tagger.crf.warm_start import continue_from
 from tagger.errors import TrainingError
 from tagger.features.encoder import learn_features
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from tagger.crf.tagger import CRFTagger
 
 MAX_DENSE_TAGS = 128  # from here on training on all tags takes minutes (docs/lab-notes/candidates.md)
-DEFAULT_THRESHOLD = 1e-3
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,7 @@ class FeatureScorer:
         tokens, tags = candidates.tokens[nodes], candidates.tags[nodes]
         places, around = laid_out(rows, lengths, self.features.margin, (BEFORE, AFTER))
         windows = Windows((), places[tokens], around)
-        scores = np.zeros(len(nodes))
-        for offset in self.by_offset:
-            scores += self.cache.arrays[f"scores {offset}"][windows.at(offset), tags]
+        scores = self.one_word_scores(windows, tags)
         values = {name: self.cache.arrays[name] for name in self.functions_of_several}
         keys = (
             token_keys(self.features.templates[t], values, windows, self.features.radix) for t in self.of_several_words
@@ -72,6 +70,13 @@ class FeatureScorer:
         out = np.zeros(len(candidates.tags))
         out[nodes] = scores
         return out
+
+    def one_word_scores(self, windows: Windows, tags: np.ndarray) -> np.ndarray:
+        """Add up the weights of the features of one word at each node, (nodes,)."""
+        scores = np.zeros(len(tags))
+        for offset in self.by_offset:
+            scores += self.cache.arrays[f"scores {offset}"][windows.at(offset), tags]
+        return scores
 
     @cached_property
     def parameters(self) -> ParameterIndex:

@@ -32,9 +32,11 @@ from tagger.models.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
 from tagger.models.explain import step_terms
 from tagger.models.monitor import ProgressCallback, TrainingMonitor
 from tagger.models.summary import Section
+from tagger.normalization import normalized_sentences
 from tagger.sentence import Sentence, Words
 
 if TYPE_CHECKING:
+    from tagger.chain.candidate_lattice import CandidateScorer
     from tagger.crf.parameters import ChainWeights, EncodedCorpus, ParameterLayout
     from tagger.hmm.tagger import HMMTagger
 
@@ -228,14 +230,28 @@ class CRFTagger(Tagger):
         self.posterior_weight_ = weights.posterior.astype(np.float32)
 
     def scorer_in_form(self) -> Scorer:
-        emissions = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
-        if self.proposer_ is None or self.threshold_ is None:
+        if self.proposer_ is None:
+            emissions = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
             return dense_scorer(self.start_, self.transitions_, self.end_, emissions)
-        from tagger.crf.candidate_scorer import ChainTable, candidate_scorer
+        from tagger.crf.candidate_scorer import proposing_scorer
 
+        return proposing_scorer(self.candidate_scorer_in_form(), self.proposer_.scorer_in_form())
+
+    def candidate_scorer_in_form(self) -> CandidateScorer:
+        """Build a scorer of candidates, for sentences whose words are in the model's normalisation form."""
+        from tagger.crf.candidate_scorer import ChainTable, candidate_scorer, node_scorer
+        from tagger.crf.proposal import DEFAULT_THRESHOLD
+
+        emissions = node_scorer(self.features_, self.weights_, self.tag_parts_)
         table = ChainTable.of(self.order, self.start_, self.transitions_, self.end_, self.trigrams_)
-        weight = float(self.posterior_weight_[0])
-        return candidate_scorer(table, emissions, weight, self.proposer_.scorer_in_form(), self.threshold_)
+        weight = float(self.posterior_weight_.sum())  # 0 if there is none
+        return candidate_scorer(table, emissions, weight, self.threshold_ or DEFAULT_THRESHOLD)
+
+    def build_candidate_scorer(self) -> CandidateScorer | None:
+        if self.proposer_ is not None:
+            return None
+        score, form = self.candidate_scorer_in_form(), self.lexicon_.form
+        return lambda sentences, proposer: score(list(normalized_sentences(sentences, form)), proposer)
 
     def summarize(self) -> list[Section]:
         sections = crf_summary(

@@ -20,7 +20,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from tagger.models.summary import Section, parameter_sizes, tag_frequencies
 from tagger.normalization import normalized_sentences
 from tagger.sentence import Words, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
+
+if TYPE_CHECKING:
+    from tagger.chain.candidate_lattice import CandidateScorer
 
 LATTICE_CELLS = 1 << 21  # tokens × tags decoded together: half as many cost 10 % more time
 MIN_LATTICE_TOKENS = 1 << 12
@@ -81,6 +84,10 @@ class Predictor(ABC):
         self.check_fitted()
         scorers: PerThread[Scorer] = self.__dict__.setdefault(SCORERS, PerThread())  # atomic
         return scorers.get(self.build_scorer)
+
+    def build_candidate_scorer(self) -> CandidateScorer | None:
+        """Build a function that scores only the candidates of another model's lattice; None if there is none."""
+        return None
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute and drop the scorers, which were built from the attributes."""

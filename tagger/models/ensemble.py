@@ -10,6 +10,9 @@ no unit, and transitions of second order cannot be added to transitions of first
 product, because one model that is sure and wrong would outweigh the others in a product. The best tag is the most
 probable one at each token, which maximises the expected number of right tokens. The chain between tokens is lost: the
 probability of a tagging is the product of those of its tags, as if tokens were independent given the sentence.
+
+Where a member considers only candidate tags, such as an HMM of second order, members that can score these candidates
+alone (a CRF) do so, and no array of all tags is made.
 """
 
 from __future__ import annotations
@@ -17,10 +20,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import cast
 
 import numpy as np
 
 from tagger.arrays.caching import cached_property
+from tagger.chain.candidate_lattice import CandidateLattice, Candidates
 from tagger.chain.lattice import DenseLattice, Lattice, Scorer
 from tagger.chain.pack import Pack
 from tagger.chain.scores import Chain
@@ -54,9 +59,16 @@ class Ensemble(Predictor):
 
     def build_scorer(self) -> Scorer:
         members = self.members  # each keeps its own scorers
+        on_candidates = {i: scorer for i, m in enumerate(members) if (scorer := m.build_candidate_scorer())}
+        K = len(self.classes_)
 
         def score(sentences: list[Words]) -> Lattice:
-            return MeanLattice([member.scorer()(sentences) for member in members], [len(words) for words in sentences])
+            lattices = {i: m.scorer()(sentences) for i, m in enumerate(members) if i not in on_candidates}
+            few = [lattice for lattice in lattices.values() if isinstance(lattice, CandidateLattice)]
+            for i, score_candidates in on_candidates.items():
+                lattices[i] = score_candidates(sentences, few[0]) if few else members[i].scorer()(sentences)
+            lengths, ordered = [len(words) for words in sentences], [lattices[i] for i in range(len(members))]
+            return MeanLattice(ordered, lengths, K, sparse=bool(few) and len(few) + len(on_candidates) == len(members))
 
         return score
 
@@ -73,25 +85,52 @@ class MeanLattice:
 
     members: list[Lattice]
     lengths: list[int]  # of the sentences
+    K: int
+    sparse: bool = False  # whether all members are candidate lattices
+
+    @cached_property
+    def nodes(self) -> tuple[Candidates, np.ndarray]:
+        """The candidates of all members together, and the mean of their probabilities, (nodes,)."""
+        few = [cast(CandidateLattice, lattice) for lattice in self.members]
+        cells = [lattice.candidates.tokens * self.K + lattice.candidates.tags for lattice in few]
+        union, places = np.unique(np.concatenate(cells), return_inverse=True)
+        P = np.bincount(places, weights=np.concatenate([lattice.node_marginals for lattice in few]))
+        widths = np.bincount(union // self.K, minlength=sum(self.lengths))
+        return Candidates(union % self.K, widths), P / len(few)
 
     @cached_property
     def mean(self) -> np.ndarray:
         """The mean of the marginals, (N, K)."""
+        if self.sparse:
+            candidates, P = self.nodes
+            return candidates.dense(P, self.K)
         return np.asarray(np.mean([lattice.marginals() for lattice in self.members], axis=0, dtype=np.float64))
 
     @cached_property
     def tokens(self) -> DenseLattice:
         """A chain with the logarithms of the mean as emissions and transitions of 0."""
-        pack, K = Pack.of(self.lengths), self.mean.shape[1]
+        pack, K = Pack.of(self.lengths), self.K
         with np.errstate(divide="ignore"):
             E = np.log(self.mean[pack.tokens])
         return DenseLattice(Chain(pack, np.zeros(K), np.zeros((K, K)), np.zeros(K), E))
 
     def best(self) -> np.ndarray:
-        return self.tokens.best()
+        if self.sparse:
+            candidates, P = self.nodes
+            return candidates.tags[candidates.argmax(P)]
+        return np.asarray(self.mean.argmax(axis=1))
 
     def path_scores(self, tags: np.ndarray) -> np.ndarray:
-        return self.tokens.path_scores(tags)
+        sentences = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        with np.errstate(divide="ignore"):
+            scores = np.log(self.probabilities(tags, np.eye(self.K, dtype=bool)))
+        return np.bincount(sentences, weights=scores, minlength=len(self.lengths))
+
+    def probabilities(self, tags: np.ndarray, same: np.ndarray) -> np.ndarray:
+        if self.sparse:
+            candidates, P = self.nodes
+            return candidates.sums(P, tags, same)
+        return np.asarray((self.mean * same[tags]).sum(axis=1))
 
     def n_best(self, n: int) -> list[list[tuple[float, np.ndarray]]]:
         return self.tokens.n_best(n)

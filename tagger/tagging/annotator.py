@@ -66,7 +66,7 @@ class Annotator:
             raise TaggerError(f"{impossible}: expected an allowed tagging, got none. Check lexicon and input tags.")
         tags, probabilities = names[best], None
         if self.probabilities or self.min_probability:
-            probabilities = np.minimum((lattice.marginals() * same[best]).sum(axis=1), 1.0)  # (N,)
+            probabilities = np.minimum(lattice.probabilities(best, same), 1.0)  # (N,)
             tags = np.where(np.round(probabilities, PROBABILITY_DIGITS) < self.min_probability, ANY, tags)
         nbest = self.n_best(lattice, names) if self.nbest else [None] * len(sentences)
         listed = probabilities.tolist() if probabilities is not None and self.probabilities else None

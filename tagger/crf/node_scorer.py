@@ -1,0 +1,67 @@
+"""The scorer of nodes for large tag sets: no row of scores for all tags is made or kept.
+
+With a thousand tags a row costs more than the few nodes of a word that need scores. So the cache keeps the features of
+each word instead. The weights of narrow features are added up for the words of a block; wide templates, such as the
+length of a word, have few features with weights for many tags, and a table each, of which nodes take what they need.
+The weights of a tag's parts are added at the nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tagger.crf.scorer import FeatureScorer
+from tagger.features.encoder import Features, word_keys
+from tagger.features.tag_parts import TagParts
+from tagger.words.windows import MARKS, Windows
+
+WIDE_TEMPLATE = 100  # features of a template that is laid out as a table
+
+
+class NodeScorer(FeatureScorer):
+    """A `FeatureScorer` whose cache holds the features of words."""
+
+    def __init__(self, features: Features, weights: np.ndarray, tag_parts: TagParts) -> None:
+        sizes = np.diff(features.bases)
+        one_word = [t for t, template in enumerate(features.templates) if template.offset is not None]
+        self.wide = {t: np.empty(0) for t in one_word if sizes[t] < WIDE_TEMPLATE}  # (features + 1, W + 1)
+        self.narrow = [t for t in one_word if t not in self.wide]
+        super().__init__(features, weights, tag_parts)
+        self.W = tag_parts.columns
+        columns = tag_parts.columns_by_tag()
+        self.columns = np.where(columns < 0, self.W, columns)  # (K, columns of a tag); column W is zero
+        for t in self.wide:
+            first, end = features.bases[t : t + 2].tolist()
+            self.wide[t] = self.weight_rows(np.append(np.arange(first, end), -1)[:, None])
+
+    def score(self, words: Sequence[str]) -> dict[str, np.ndarray]:
+        """For the two marks, then the words, find the values of functions, and the features of one word."""
+        features = self.features
+        values = {name: np.roll(ids, MARKS) for name, ids in features.values(words).items()}  # the marks come first
+        ids = np.full((len(words) + MARKS, len(features.templates)), -1, np.int32)
+        for t in [*self.narrow, *self.wide]:
+            ids[:, t] = self.ids(t, word_keys(features.templates[t], values, features.radix))
+        return {name: values[name] for name in self.functions_of_several} | {"features": ids}
+
+    def one_word_scores(self, windows: Windows, tags: np.ndarray) -> np.ndarray:
+        scores, columns, all_ids = np.zeros(len(tags)), self.columns[tags], self.cache.arrays["features"]
+        for offset, templates in self.by_offset.items():
+            words, place = np.unique(windows.at(offset), return_inverse=True)
+            ids = all_ids[words]  # (words, templates)
+            rows = self.weight_rows(ids[:, [t for t in templates if t not in self.wide]])
+            scores += rows[place[:, None], columns].sum(axis=1)
+            for t in templates:
+                if t in self.wide:
+                    row = np.where(ids[:, t] < 0, len(self.wide[t]) - 1, ids[:, t] - self.features.bases[t])
+                    scores += self.wide[t][row[place][:, None], columns].sum(axis=1)
+        return scores
+
+    def weight_rows(self, ids: np.ndarray) -> np.ndarray:
+        """Add up the weights (rows, W + 1) of features (rows, templates), -1 for none; the last column is zero."""
+        row, column = np.nonzero(ids >= 0)
+        params, widths = self.features.rows.entries(ids[row, column].astype(np.int64))
+        cells = np.repeat(row * (self.W + 1), widths) + self.features.rows.tags[params]
+        sums = np.bincount(cells, weights=self.weights[params], minlength=len(ids) * (self.W + 1))
+        return sums.reshape(len(ids), self.W + 1)
