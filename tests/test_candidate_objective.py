@@ -305,7 +305,7 @@ def test_of_many_equally_likely_tags_the_best_is_a_candidate_all_the_same():
     ((_, lattice),) = HMMTagger().fit(corpus).lattices([["q"], ["a"]])
     P, found = lattice.marginals(), propose(lattice, 0.4).candidates
     assert P[0].max() < 0.4 < P[1].max()
-    best = np.argwhere(P == P.max(axis=1, keepdims=True))
+    best = np.argwhere(P.max(axis=1, keepdims=True) == P)
     np.testing.assert_array_equal(np.stack([found.tokens, found.tags], axis=1), best)
 
 
