@@ -156,6 +156,9 @@ class CandidateLattice:
         trellis = self.trellis(cut=False)
         return self.by_sentence(trellis, log_norm(candidate_sum(trellis, self.proposal[1].on(trellis))))
 
+    def considers(self, tags: np.ndarray) -> np.ndarray:
+        return self.candidates.nodes_of(tags) >= 0
+
     def restrict(self, allowed: np.ndarray) -> CandidateLattice:
         return replace(self, allowed=allowed if self.allowed is None else allowed & self.allowed)
 

@@ -45,6 +45,9 @@ class Lattice(Protocol):
     def log_z(self) -> np.ndarray:
         """Compute log Σ exp(score) over all paths, (B,); score - log_z is a path's log probability."""
 
+    def considers(self, tags: np.ndarray) -> np.ndarray:
+        """Return whether each token (N,) can get this tag (N,)."""
+
     def restrict(self, allowed: np.ndarray) -> Lattice:
         """Forbid all tags that are False in `allowed` (N, K)."""
 
@@ -76,6 +79,9 @@ class DenseLattice:
 
     def log_z(self) -> np.ndarray:
         return log_norm(sum_kernel(self.chain))[self.chain.pack.rank_of]
+
+    def considers(self, tags: np.ndarray) -> np.ndarray:
+        return np.ones(len(tags), bool)
 
     def restrict(self, allowed: np.ndarray) -> DenseLattice:
         emissions = np.where(allowed[self.chain.pack.tokens], self.chain.emissions, -np.inf)

@@ -253,7 +253,15 @@ def training_summary(summary: dict[str, Any], unit: str) -> str:
     # rounding may leave a perfect fit a loss below zero
     loss = "" if summary["loss"] is None else f", loss {max(0.0, summary['loss']):,.1f}"
     stopped = name_options(summary["stopped"], click.get_current_context().command)
-    return f"{several(summary['iterations'], unit)}{best}{loss}; stopped: {stopped}"
+    return f"{several(summary['iterations'], unit)}{best}{loss}; stopped: {stopped}{missed_candidates(summary)}"
+
+
+def missed_candidates(summary: dict[str, Any]) -> str:
+    """Say for how many tokens the right tag was no candidate, of a CRF with candidates."""
+    missed, tokens = summary.get("right tag no candidate"), summary["tokens"]
+    return (
+        "" if missed is None else f"\nthe right tag was no candidate for {missed:,} of {tokens:,} tokens of other folds"
+    )
 
 
 def closing_line(model: Tagger, path: str, seconds: float) -> str:

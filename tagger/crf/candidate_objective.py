@@ -225,10 +225,13 @@ class ArcParameters:
             gradient[self.first : self.first + self.none] += sums[:-1]
 
 
+def count_arcs(widths: np.ndarray, order: int) -> float:
+    """Count the arcs of a text whose tokens have `widths` candidates, as if it were one sentence."""
+    arcs = widths[:-1] * widths[1:]
+    return float((arcs if order == 1 else arcs[:-1] * widths[2:]).sum())
+
+
 def pack_tokens(widths: np.ndarray, order: int) -> int:
     """Choose the number of tokens of a pack, so that its arcs fit one block."""
-    arcs = widths[:-1] * widths[1:]
-    if order == 2:
-        arcs = arcs[:-1] * widths[2:]
-    per_token = max(1.0, arcs.sum() / max(1, len(widths)))
+    per_token = max(1.0, count_arcs(widths, order) / max(1, len(widths)))
     return max(1, min(PACK_TOKENS, int(BLOCK_ARCS / 2 / per_token)))

@@ -6,6 +6,7 @@ small tag sets, `NodeScorer` large ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from tagger.chain.candidate_lattice import CandidateLattice, Candidates, Candida
 from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer
 from tagger.crf.node_scorer import NodeScorer
-from tagger.crf.proposal import propose
+from tagger.crf.proposal import Proposal, propose
 from tagger.crf.scorer import FeatureScorer
 from tagger.crf.trigrams import TagTrigrams
 from tagger.features.encoder import Features
@@ -22,6 +23,10 @@ from tagger.features.tag_parts import TagParts
 from tagger.sentence import Words
 
 LARGE_TAG_SET = 200  # from here on a row of scores for all tags costs more than it saves
+
+
+Proposer = Callable[["np.ndarray | None"], Proposal]  # from the tags allowed (N, K), None for all
+ProposalScorer = Callable[[list[Words], Proposer], CandidateLattice]
 
 
 @dataclass(frozen=True)
@@ -89,23 +94,30 @@ def node_scorer(features: Features, weights: np.ndarray, tag_parts: TagParts) ->
     return kind(features, weights, tag_parts)
 
 
-def candidate_scorer(
-    table: ChainTable, features: FeatureScorer, posterior_weight: float, threshold: float
-) -> CandidateScorer:
-    """Make a function from sentences and the lattice of an HMM to the CRF's lattice over the candidates in that."""
+def proposal_scorer(table: ChainTable, features: FeatureScorer, posterior_weight: float) -> ProposalScorer:
+    """Make a function from sentences, and a proposal of candidates for them, to the CRF's lattice over these."""
     K = len(table.steps) - 1
 
-    def score(sentences: list[Words], proposer: CandidateLattice) -> CandidateLattice:
+    def score(sentences: list[Words], propose_within: Proposer) -> CandidateLattice:
         def nodes(allowed: np.ndarray | None) -> tuple[Candidates, CRFNodes]:
-            proposal = propose(proposer if allowed is None else proposer.restrict(allowed), threshold)
+            proposal = propose_within(allowed)
             candidates = proposal.candidates
             emissions = features.node_scores(sentences, candidates) + posterior_weight * proposal.log_posterior
             emissions = np.where(proposal.possible, emissions, -np.inf)
             return candidates, CRFNodes(table, np.append(candidates.tags, K), np.append(emissions, 0.0))
 
-        return CandidateLattice(proposer.lengths, K, nodes)
+        return CandidateLattice(np.array([len(words) for words in sentences], np.int64), K, nodes)
 
     return score
+
+
+def candidate_scorer(score: ProposalScorer, threshold: float) -> CandidateScorer:
+    """Make a function from sentences and the lattice of an HMM to the CRF's lattice over the candidates in that."""
+
+    def score_candidates(sentences: list[Words], hmm: CandidateLattice) -> CandidateLattice:
+        return score(sentences, lambda allowed: propose(hmm if allowed is None else hmm.restrict(allowed), threshold))
+
+    return score_candidates
 
 
 def proposing_scorer(score: CandidateScorer, propose_for: Scorer) -> Scorer:

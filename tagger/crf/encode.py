@@ -92,9 +92,12 @@ def encode_corpus(
 
 def threshold_of(settings: CRFTagger, init: CRFTagger | None, K: int) -> float | None:
     """Return the lowest probability of a candidate; None if all tags are candidates."""
+    if init is not None:
+        if settings.order != init.order or settings.candidates != "auto":
+            expected = f"expected order={init.order} and candidates='auto' with init, whose candidates are used"
+            raise TrainingError(f"{expected}, got order={settings.order} and candidates={settings.candidates!r}")
+        return init.threshold_
     if settings.candidates == "auto":
-        if init is not None:
-            return init.threshold_
         return DEFAULT_THRESHOLD if settings.order == 2 or K > MAX_DENSE_TAGS else None
     return None if settings.candidates == "all" else float(settings.candidates)
 
@@ -122,8 +125,8 @@ def add_candidates(
     else:
         hmm = HMMTagger(partial=settings.partial).fit(sentences)
         proposal = cross_fit(hmm, sentences, corpus.lengths, tag_set, threshold)
-    proposal, is_right, missed = with_gold(proposal, corpus.tags, corpus.choices, threshold)
-    return replace(corpus, proposal=proposal, is_right=is_right), hmm, missed
+    with_right, is_right, missed = with_gold(proposal, corpus.tags, corpus.choices, threshold)
+    return replace(corpus, proposal=with_right, is_right=is_right, cross_fitted=proposal), hmm, missed
 
 
 def read_tags(sentences: Sequence[Sentence], partial: bool) -> tuple[list[str], np.ndarray, Choices]:

@@ -63,11 +63,11 @@ class PenalizedLikelihood:
         self.K, self.layout, self.l2, self.dtype = corpus.K, layout, l2, np.dtype(dtype)
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
         groups = [np.arange(len(corpus.lengths))] if groups is None else groups
-        batched = [group[batch] for group in groups for batch in batches(corpus.lengths[group])]
-        self.packs = [Pack.of(corpus.lengths[sentences]) for sentences in batched]
+        self.sentences = [group[batch] for group in groups for batch in batches(corpus.lengths[group])]  # of each pack
+        self.packs = [Pack.of(corpus.lengths[sentences]) for sentences in self.sentences]
         # All arrays of tokens here have the rows of one pack after the other; `order` maps them to the corpus.
         begins = np.cumsum(corpus.lengths) - corpus.lengths
-        tokens = [consecutive(begins[sentences], corpus.lengths[sentences]) for sentences in batched]
+        tokens = [consecutive(begins[sentences], corpus.lengths[sentences]) for sentences in self.sentences]
         tokens = [places[pack.tokens] for places, pack in zip(tokens, self.packs, strict=True)]
         ends = np.cumsum([len(rows) for rows in tokens]).tolist()
         self.rows = [slice(end - len(rows), end) for end, rows in zip(ends, tokens, strict=True)]

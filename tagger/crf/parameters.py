@@ -32,6 +32,7 @@ class EncodedCorpus:
     tag_parts: TagParts
     proposal: Proposal | None = None  # the candidates, with the right tags among them; None if all tags are
     is_right: np.ndarray | None = None  # (nodes,) whether a node of the proposal is on an allowed path
+    cross_fitted: Proposal | None = None  # the proposal without the right tags
 
 
 class ChainWeights(NamedTuple):

@@ -17,6 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from tagger.arrays.ragged import consecutive
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates
 from tagger.corpus.partial import OPEN, Choices
 from tagger.hmm.tagger import HMMTagger
@@ -34,6 +35,13 @@ class Proposal:
     candidates: Candidates
     log_posterior: np.ndarray
     possible: np.ndarray  # (nodes,) False where a constraint leaves a token no tag
+
+    def only(self, tokens: np.ndarray) -> Proposal:
+        """Return the proposal for some of the tokens, in this order."""
+        widths, first = self.candidates.widths, np.cumsum(self.candidates.widths) - self.candidates.widths
+        nodes = consecutive(first[tokens], widths[tokens])
+        candidates = Candidates(self.candidates.tags[nodes], widths[tokens])
+        return Proposal(candidates, self.log_posterior[nodes], self.possible[nodes])
 
 
 def propose(lattice: CandidateLattice, threshold: float) -> Proposal:

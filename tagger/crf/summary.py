@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tagger.features.encoder import Features
+from tagger.models.base import Tagger
 from tagger.models.summary import FormattedNumber, Section, steps
 
 FEATURES_SHOWN = 5  # of a tag
@@ -25,6 +28,18 @@ def crf_summary(
         steps("strongest transitions", classes, transitions, start, best=True),
         steps("weakest transitions", classes, transitions, start, best=False),
     ]
+
+
+def proposer_summary(hmm: Tagger, threshold: float | None, weight: float) -> list[Section]:
+    """Return the sections about the HMM that proposes candidates: its settings, and its own tables."""
+    facts: list[list[Any]] = [
+        ["lowest probability of a candidate", threshold],
+        ["weight of its log-probability", weight],
+    ]
+    settings = [[name, value] for name, value in hmm.stored_settings().items()]
+    own = hmm.summarize()[len(Tagger.summarize(hmm)) :]
+    named = [Section(f"HMM: {section.title}", section.rows, section.head) for section in own]
+    return [Section("HMM that proposes candidates", [*facts, *settings]), *named]
 
 
 def templates(features: Features) -> Section:

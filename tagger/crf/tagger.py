@@ -21,7 +21,7 @@ from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer
 from tagger.crf.settings import check_settings
 from tagger.crf.storage import model_arrays, restore_model
-from tagger.crf.summary import crf_summary
+from tagger.crf.summary import crf_summary, proposer_summary
 from tagger.crf.trigrams import TagTrigrams
 from tagger.features.encoder import Features
 from tagger.features.tag_parts import TagParts
@@ -29,7 +29,6 @@ from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms, TransitionTable
 from tagger.models.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
-from tagger.models.explain import step_terms
 from tagger.models.monitor import ProgressCallback, TrainingMonitor
 from tagger.models.summary import Section
 from tagger.normalization import normalized_sentences
@@ -37,6 +36,7 @@ from tagger.sentence import Sentence, Words
 
 if TYPE_CHECKING:
     from tagger.chain.candidate_lattice import CandidateScorer
+    from tagger.crf.candidate_scorer import ProposalScorer
     from tagger.crf.parameters import ChainWeights, EncodedCorpus, ParameterLayout
     from tagger.hmm.tagger import HMMTagger
 
@@ -239,13 +239,18 @@ class CRFTagger(Tagger):
 
     def candidate_scorer_in_form(self) -> CandidateScorer:
         """Build a scorer of candidates, for sentences whose words are in the model's normalisation form."""
-        from tagger.crf.candidate_scorer import ChainTable, candidate_scorer, node_scorer
+        from tagger.crf.candidate_scorer import candidate_scorer
         from tagger.crf.proposal import DEFAULT_THRESHOLD
+
+        return candidate_scorer(self.proposal_scorer(), self.threshold_ or DEFAULT_THRESHOLD)
+
+    def proposal_scorer(self) -> ProposalScorer:
+        """Build a scorer of sentences with proposed candidates."""
+        from tagger.crf.candidate_scorer import ChainTable, node_scorer, proposal_scorer
 
         emissions = node_scorer(self.features_, self.weights_, self.tag_parts_)
         table = ChainTable.of(self.order, self.start_, self.transitions_, self.end_, self.trigrams_)
-        weight = float(self.posterior_weight_.sum())  # 0 if there is none
-        return candidate_scorer(table, emissions, weight, self.threshold_ or DEFAULT_THRESHOLD)
+        return proposal_scorer(table, emissions, float(self.posterior_weight_.sum()))  # 0 if there is no weight
 
     def build_candidate_scorer(self) -> CandidateScorer | None:
         if self.proposer_ is not None:
@@ -257,25 +262,17 @@ class CRFTagger(Tagger):
         sections = crf_summary(
             self.classes_, self.tag_parts_.names, self.features_, self.weights_, self.transitions_, self.start_
         )
+        if self.proposer_ is not None:
+            sections += proposer_summary(self.proposer_, self.threshold_, float(self.posterior_weight_[0]))
         return [*super().summarize(), *sections]
 
     def transition_table(self) -> TransitionTable:
         return TransitionTable.of("weight", self.transitions_, self.start_, self.end_)
 
     def score_terms(self, words: Words) -> Terms:
-        present, rows = self.features_.present(words), self.features_.rows
+        from tagger.crf.terms import crf_terms
 
-        def weight(feature: int, k: int) -> float:
-            """Add up the weights of a feature for tag k and its parts."""
-            begin, end = rows.bounds[feature : feature + 2]
-            of_tag = np.isin(rows.tags[begin:end], self.tag_parts_.columns_of(k))
-            return float(self.weights_[begin:end][of_tag].sum(dtype=np.float64))
-
-        def terms(path: Sequence[int], t: int) -> dict[str, float]:
-            weights = {text: weight(feature, path[t]) for text, feature in present[t]}
-            return weights | step_terms(self.classes_, self.start_, self.transitions_, self.end_, path, t)
-
-        return terms
+        return crf_terms(self, words)
 
     def arrays(self) -> Arrays:
         return model_arrays(self)

@@ -77,6 +77,7 @@ class Evaluation:
     tags: list[TagScore]
     unseen_tags: list[str]  # in gold, but not in the model's tag set
     confusions: list[Confusion]
+    not_considered: int | None = None  # tokens whose gold tag was no candidate; None if that was not counted
 
 
 def accuracy(gold: Iterable[Any], guesses: Iterable[Any]) -> Rate:

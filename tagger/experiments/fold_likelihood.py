@@ -10,18 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from tagger.crf.candidate_objective import CandidateLikelihood
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus
 
 
-class FoldLikelihood(PenalizedLikelihood):
-    """A penalised likelihood over folds, arrays of sentence numbers; without folds, over all sentences."""
+class Folds:
+    """Adds folds, arrays of sentence numbers, to a likelihood; without folds, all sentences are one."""
+
+    sentences: list[np.ndarray]  # of each pack
+    residual: np.ndarray
 
     def __init__(self, corpus: EncodedCorpus, *args: Any, folds: Sequence[np.ndarray] | None = None) -> None:
-        super().__init__(corpus, *args, groups=folds)
-        folds = [np.arange(len(corpus.lengths))] if folds is None else folds
-        ends = np.cumsum([corpus.lengths[fold].sum() for fold in folds])  # packs and their rows are in this order
-        self.fold = np.searchsorted(ends, [rows.start for rows in self.rows], side="right").tolist()  # of each pack
+        super().__init__(corpus, *args, groups=folds)  # type: ignore[call-arg]
+        number = np.zeros(len(corpus.lengths), np.int64)  # the fold of each sentence
+        for fold, members in enumerate(folds or ()):
+            number[members] = fold
+        self.fold = [int(number[sentences[0]]) for sentences in self.sentences]  # of each pack
         self.left_out: int | None = None
 
     @property
@@ -33,6 +38,10 @@ class FoldLikelihood(PenalizedLikelihood):
         """Leave this fold out of the sums from now on, and no other."""
         self.left_out = fold
         self.residual[:] = 0.0
+
+
+class FoldLikelihood(Folds, PenalizedLikelihood):
+    """A penalised likelihood over all tags, in folds."""
 
     def observed(self) -> np.ndarray:
         """Count how often each weight of a feature or a tag bigram (P,) is on the gold path of the sentences used, all
@@ -51,3 +60,29 @@ class FoldLikelihood(PenalizedLikelihood):
         first = self.layout.features_end
         counts[first : first + len(self.layout.seen)] = steps[self.layout.seen]
         return counts
+
+
+class CandidateFoldLikelihood(Folds, CandidateLikelihood):
+    """A penalised likelihood over candidate tags, in folds."""
+
+    def observed(self) -> np.ndarray:
+        """Count how often each weight (P,) is on the right path of the sentences used, where tokens have a choice."""
+        self.residual[:] = 0.0
+        for i in self.used:
+            self.residual[self.rows[i]] = self.pieces[i].right_nodes
+        counts = self.gradient(self.residual)
+        for i in self.used:
+            self.arcs[i].add_gradient(self.pieces[i].right_arcs, counts)
+        counts[-1] = 1  # the weight of the HMM's log-probability is always there
+        return counts
+
+
+AnyFoldLikelihood = FoldLikelihood | CandidateFoldLikelihood
+
+
+def make_fold_likelihood(
+    corpus: EncodedCorpus, *args: Any, **settings: Any
+) -> FoldLikelihood | CandidateFoldLikelihood:
+    """Make the objective of a corpus, over its candidates if it has any."""
+    kind = FoldLikelihood if corpus.proposal is None else CandidateFoldLikelihood
+    return kind(corpus, *args, **settings)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagger.arrays.ragged import consecutive
 from tagger.corpus.labels import check_dev, training_sentences
 from tagger.crf.encode import form_of
 from tagger.crf.settings import check_settings
@@ -25,6 +26,7 @@ from tagger.experiments.crossval import fold_numbers
 from tagger.experiments.search import Setting, Trial
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
+from tagger.models.base import by_sentence
 from tagger.sentence import Sentence
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ class SettingTrials:
         watch: Callable[[], None] = lambda: None,
     ) -> None:
         """Encode the corpus; `watch` is called after every iteration, and an exception from it ends the trial."""
-        from tagger.experiments.fold_likelihood import FoldLikelihood
+        from tagger.experiments.fold_likelihood import make_fold_likelihood
 
         self.model = CRFTagger(**model.get_params() | {"min_count": 1})
         self.model.column_ = model.column_
@@ -54,19 +56,27 @@ class SettingTrials:
         self.sentences = training_sentences(sentences, None, form_of(init))
         self.watch = watch
         corpus, self.layout = self.model.encode(self.sentences, init, classes)
+        self.cross_fitted, self.lengths = corpus.cross_fitted, corpus.lengths
+        self.begins = np.cumsum(self.lengths) - self.lengths
         self.test_sets: dict[int | None, list[Sentence]]  # by the fold left out of training, None for a dev set
         if dev is not None:
             check_dev(self.model.classes_, list(dev))
             self.test_sets, folds = {None: list(dev)}, None
         else:
             numbers = np.array(fold_numbers(self.sentences, FOLDS, seed=0))
-            folds = [np.flatnonzero(numbers == fold) for fold in range(FOLDS)]
-            self.test_sets = {fold: [self.sentences[i] for i in ids.tolist()] for fold, ids in enumerate(folds)}
+            folds = self.folds = [np.flatnonzero(numbers == fold) for fold in range(FOLDS)]
+            tested = self.sentences if self.cross_fitted is None else self.proposed_for()
+            self.test_sets = {fold: [tested[i] for i in ids.tolist()] for fold, ids in enumerate(folds)}
         threads = model.threads or available_cores()
-        self.likelihood = FoldLikelihood(corpus, self.layout, model.l2, threads, folds=folds)
+        self.likelihood = make_fold_likelihood(corpus, self.layout, model.l2, threads, folds=folds)
         self.counts = {fold: self.observed(fold) for fold in self.test_sets}
         self.best: Trial | None = None
         self.results: dict[int | None, Result] = {}  # of the best trial, by fold
+
+    def proposed_for(self) -> list[Sentence]:
+        """Return the sentences as candidates were proposed for them: some without their final mark."""
+        lengths = self.lengths.tolist()
+        return [Sentence(s.words[:n], (s.tags or ())[:n]) for s, n in zip(self.sentences, lengths, strict=True)]
 
     def observed(self, fold: int | None) -> np.ndarray:
         """Count the occurrences (P,) of each parameter in the training data."""
@@ -84,12 +94,21 @@ class SettingTrials:
             results[fold] = self.train(setting, fold)
             self.model.set_weights(self.layout.split(results[fold].x))
             gold += sentences
-            guesses += self.model.predict(sentences)
+            guesses += self.predict(fold, sentences)
         weights = sum(int(np.count_nonzero(result.x)) for result in results.values()) // len(results)
         trial = Trial(setting, accuracy(gold, guesses) or 0.0, weights)
         if self.best is None or trial.accuracy > self.best.accuracy:
             self.best, self.results = trial, results
         return trial
+
+    def predict(self, fold: int | None, sentences: list[Sentence]) -> list[list[str]]:
+        """Tag a test set. The candidates of a fold come from HMMs that have not seen its sentences."""
+        if fold is None or self.cross_fitted is None:
+            return self.model.predict(sentences)
+        proposal = self.cross_fitted.only(consecutive(self.begins[self.folds[fold]], self.lengths[self.folds[fold]]))
+        lattice = self.model.proposal_scorer()([sentence.words for sentence in sentences], lambda allowed: proposal)
+        tags = np.array(self.model.classes_, dtype=object)[lattice.best()].tolist()
+        return by_sentence(sentences, [(np.arange(len(sentences)), tags)])
 
     def train(self, setting: Setting, fold: int | None) -> Result:
         """Minimize the loss without a fold, starting from the weights of the best trial so far."""
@@ -132,7 +151,8 @@ class SettingTrials:
         seen = np.bincount(rows.owners, weights=np.where(rows.tags < K, pair_counts, 0), minlength=len(rows))  # (F,)
         keep = counts > 0
         keep[: len(rows.tags)] &= (seen >= needed)[rows.owners]
-        keep[-2 * K :] = True  # start and end
+        first = self.layout.bounds[1]
+        keep[first : first + 2 * K] = True  # start and end
         return keep | (self.layout.centre != 0)
 
     def close(self) -> None:

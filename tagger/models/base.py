@@ -34,7 +34,7 @@ from tagger.errors import TaggerError
 from tagger.evaluation.metrics import accuracy
 from tagger.models.summary import Section, parameter_sizes, tag_frequencies
 from tagger.normalization import normalized_sentences
-from tagger.sentence import Words, sentence_list, words_of
+from tagger.sentence import Sentence, Words, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
 
 if TYPE_CHECKING:
@@ -172,6 +172,14 @@ class Predictor(ABC):
             for i, paths in zip(group.tolist(), n_best(lattice, n), strict=True):
                 out[i] = [(probability, [self.classes_[k] for k in path.tolist()]) for probability, path in paths]
         return out
+
+    def count_not_considered(self, gold: Sequence[Sentence]) -> int:
+        """Count the tokens whose gold tag is one of the model's, but no candidate."""
+        numbers, count = {tag: k for k, tag in enumerate(self.classes_)}, 0
+        for group, lattice in self.lattices(gold):
+            tags = np.array([numbers.get(tag, -1) for i in group.tolist() for tag in gold[i].tags or ()], np.int64)
+            count += int((~lattice.considers(tags) & (tags >= 0)).sum())
+        return count
 
     def score(self, X: Iterable[Any], y: Iterable[Any] | None = None) -> float:
         """Compute the accuracy on tagged sentences.

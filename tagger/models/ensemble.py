@@ -141,5 +141,8 @@ class MeanLattice:
     def log_z(self) -> np.ndarray:
         return self.tokens.log_z()
 
+    def considers(self, tags: np.ndarray) -> np.ndarray:
+        return np.any([lattice.considers(tags) for lattice in self.members], axis=0)
+
     def restrict(self, allowed: np.ndarray) -> MeanLattice:
         return replace(self, members=[lattice.restrict(allowed) for lattice in self.members])

@@ -4,8 +4,9 @@ The score of a path is a sum of terms. Compare the best path with the path in wh
 the runner-up, the second most probable tag there. Terms that do not depend on this tag are equal; the differences of
 the others add up to exactly the difference of the two scores.
 
-An HMM considers only a few tags of each word, and all others have probability 0. Where only the best tag is considered,
-the runner-up is the tag with which the path scores highest; if every other tag is impossible, there is no runner-up.
+An HMM, and a CRF with candidates, consider only a few tags of each word; all others have probability 0. Where only the
+best tag is considered, the runner-up is the tag with which the path scores highest; if every other tag is impossible,
+there is no runner-up.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Explanation:
     runner_up_probability: float
     difference: float  # of the two paths' scores
     reasons: list[Reason]  # strongest first
+    is_candidate: bool = True  # whether the model considers the runner-up
 
 
 def explain(model: Tagger, X: Iterable[Any], places: Sequence[Sequence[int]] | None = None) -> list[list[Explanation]]:
@@ -72,9 +74,16 @@ def explain_sentence(
                 runner_up_probability=0.0 if other is None else float(P[t, other]),
                 difference=sum(reason.value for reason in reasons),
                 reasons=sorted(reasons, key=lambda reason: -abs(reason.value)),
+                is_candidate=other is None or P[t, other] > 0 or considers(model, words, t, other),
             )
         )
     return out
+
+
+def considers(model: Tagger, words: Sequence[str], t: int, tag: int) -> bool:
+    """Return whether a tag is a candidate of token t."""
+    _, lattice = next(model.lattices([words]))
+    return bool(lattice.considers(np.full(len(words), tag))[t])
 
 
 def runner_up(terms: Terms, path: list[int], t: int, probabilities: np.ndarray) -> int | None:

@@ -38,6 +38,7 @@ def headline(scores: Evaluation, tokens_per_second: float | None) -> list[tuple[
     def of(tokens: int | None) -> str:
         return "" if tokens is None else f"   of {tokens:,}"
 
+    missed = [] if not scores.not_considered else [("gold tag no candidate", f"{scores.not_considered:,}", " tokens")]
     rows = [
         ("tokens", f"{scores.tokens:,}", ""),
         ("sentences", f"{scores.sentences:,}", ""),
@@ -45,6 +46,7 @@ def headline(scores: Evaluation, tokens_per_second: float | None) -> list[tuple[
         ("  known words", percent(scores.known_accuracy), of(scores.known_tokens)),
         ("  unknown words", percent(scores.unknown_accuracy), of(scores.unknown_tokens)),
         ("  ambiguous words", percent(scores.ambiguous_accuracy), of(scores.ambiguous_tokens)),
+        *missed,
         ("sentences fully correct", percent(scores.sentence_accuracy), ""),
         ("macro precision", percent(scores.macro.precision), ""),
         ("macro recall", percent(scores.macro.recall), ""),

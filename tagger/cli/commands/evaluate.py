@@ -53,9 +53,10 @@ class Side:
     guesses: Tags
     model: Predictor | None = None  # None for predictions from a file
     speed: float | None = None  # tokens per second
+    not_considered: int | None = None  # tokens whose gold tag was no candidate
 
     def renamed(self, tag_map: TagMap) -> Side:
-        return replace(self, guesses=[tag_map.tags(tags) for tags in self.guesses])
+        return replace(self, guesses=[tag_map.tags(tags) for tags in self.guesses], not_considered=None)
 
 
 @file_command(
@@ -123,7 +124,7 @@ def command(
     messages += tag_set_warnings(gold, sentences, [judged, *rivals], tag_map)
     print_message("\n".join(messages), quiet or not messages)
     lexicon, tags = (model.lexicon_, tag_set(model, tag_map)) if model else (None, None)
-    result = evaluate(sentences, judged.guesses, lexicon, tags)
+    result = replace(evaluate(sentences, judged.guesses, lexicon, tags), not_considered=judged.not_considered)
     comparisons = {rival.name: compare(sentences, judged.guesses, rival.guesses) for rival in rivals}
     verdicts = [in_words(comparison, judged.name, name) for name, comparison in comparisons.items()]
     if report:
@@ -141,7 +142,8 @@ def predict(name: str, model: Predictor | None, sentences: list[Sentence]) -> Si
     assert model is not None  # only predictions from a file do without
     begin = time.perf_counter()
     guesses = model.predict(sentences)
-    return Side(name, guesses, model, sum(map(len, sentences)) / (time.perf_counter() - begin))
+    speed = sum(map(len, sentences)) / (time.perf_counter() - begin)
+    return Side(name, guesses, model, speed, model.count_not_considered(sentences))
 
 
 def read_side(path: str, options: CorpusOptions, sentences: list[Sentence], gold: str) -> Side:

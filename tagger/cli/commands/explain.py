@@ -95,7 +95,8 @@ def token_rows(token: Explanation, count: int) -> str:
     head = f"{visible(token.word)}/{visible(token.tag)}  {token.probability:.3f}"
     if token.runner_up is None:
         return f"{head}, no other tag is possible\n"
-    lines = [f"{head}, not {visible(token.runner_up)} {token.runner_up_probability:.3f}: {token.difference:+.2f}"]
+    place = f"{token.runner_up_probability:.3f}" if token.is_candidate else "(not among the candidates)"
+    lines = [f"{head}, not {visible(token.runner_up)} {place}: {token.difference:+.2f}"]
     lines += [f"    {reason.value:+8.3f}  {visible(reason.name)}" for reason in token.reasons[:count]]
     rest = token.reasons[count:]
     if rest:

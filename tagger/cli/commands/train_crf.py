@@ -122,7 +122,7 @@ def command(
     dev_sentences = read_tagged(dev, corpus_options) if dev else None
     initial = load_initial(init, sentences, quiet) if init else None
     table = load_word_classes(classes, unlabeled, corpus_options.encoding, quiet, sentences)
-    model = CRFTagger(**settings)
+    model = CRFTagger(**settings | ({"order": initial.order} if initial else {}))
     model.column_ = corpus_options.column
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with GracefulStop() as stop:
@@ -168,8 +168,9 @@ def load_word_classes(
 
 def load_initial(path: str, sentences: list[Sentence], quiet: bool) -> CRFTagger:
     """Load the CRF to adapt, which brings its own template; warn if it shares no tag with the corpus."""
-    if is_given("features"):
-        raise click.UsageError("--init brings the template of its model: leave out --features.")
+    brought = [f"--{name}" for name in ("features", "order", "candidates") if is_given(name)]
+    if brought:
+        raise click.UsageError(f"--init brings what its model was trained with: leave out {' and '.join(brought)}.")
     model = load_model(path)
     if not isinstance(model, CRFTagger):
         raise TrainingError(f"--init {path}: expected a CRF, got a model of kind {model.kind!r}")
