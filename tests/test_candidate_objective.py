@@ -5,6 +5,7 @@ from math import log
 import numpy as np
 import oracle
 import pytest
+from feature_table import weight_table
 
 from tagger import HMMTagger, Sentence
 from tagger.chain.candidate_lattice import Candidates
@@ -83,7 +84,8 @@ def by_definition(text, order, weights):
     if order == 2:
         for key, weight in zip(layout.trigrams.tolist(), parts.trigrams, strict=True):
             table[key // (K + 1) ** 2, key // (K + 1) % (K + 1), key % (K + 1)] += weight
-    by_feature = feature_weights(corpus, parts.features)
+    column_names = [*names, *corpus.tag_parts.names]
+    by_feature = {(f, column_names[c]): w for (f, c), w in weight_table(corpus.features, parts.features).items()}
     nodes, first, total = corpus.proposal.candidates, 0, L2 * (weights @ weights)
     for words, tags in TEXTS[text]:
         rows = describe(words.split(), corpus.features.templates)
@@ -107,30 +109,6 @@ def columns(names, k):
     """A tag and its parts: N+J has N+ and +J, and N has N+ and +N."""
     pieces = names[k].split("+")
     return [names[k], pieces[0] + "+", "+" + pieces[-1]]
-
-
-def feature_weights(corpus, w):
-    """{(feature as text, tag or part): weight}."""
-    features, table = corpus.features, {}
-    texts = [*features.strings.strings(), "<before>", "<after>"]
-    names = [*encoded_names(corpus), *corpus.tag_parts.names]
-    for t, template in enumerate(features.templates):
-        for n, key in enumerate(features.keys[t].tolist()):
-            ids = []
-            for _ in template.conjuncts:
-                key, last = divmod(key, features.radix)
-                ids.append(last)
-            values = [texts[i] for i in reversed(ids)]
-            text = " & ".join(f"{p}={v}" if v else f"{p}" for p, v in zip(template.conjuncts, values, strict=True))
-            entries, _ = features.rows.entries(np.array([int(features.bases[t]) + n]))
-            table.update({(text, names[features.rows.tags[e]]): w[e] for e in entries})
-    return table
-
-
-def encoded_names(corpus):
-    (names,) = {tuple(encoded(text, 1)[0]) for text in TEXTS}  # all texts have the same tags
-    assert len(names) == corpus.K
-    return names
 
 
 CASES = [(text, order) for text in TEXTS for order in (1, 2)]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import oracle
 import pytest
+from feature_table import weight_table
 
 from tagger.corpus.partial import Choices
 from tagger.crf import objective as likelihood_module
@@ -76,24 +77,6 @@ def by_definition(loss, weights, l2):
         every = oracle.paths(start.tolist(), transitions.tolist(), end.tolist(), emissions)
         total += oracle.log_z(every) - oracle.score(start, transitions, end, emissions, gold)
     return total
-
-
-def weight_table(features, w):
-    """{(feature as text, tag): weight}, by looking every feature up through its template and key."""
-    texts = [*features.strings.strings(), "<before>", "<after>"]
-    table = {}
-    for t, template in enumerate(features.templates):
-        for n, key in enumerate(features.keys[t].tolist()):
-            ids = []
-            for _ in template.conjuncts:
-                key, last = divmod(key, features.radix)
-                ids.append(last)
-            values = [texts[i] for i in reversed(ids)]
-            name = " & ".join(f"{p}={v}" if v else f"{p}" for p, v in zip(template.conjuncts, values, strict=True))
-            row = int(features.bases[t]) + n
-            entries, _ = features.rows.entries(np.array([row]))
-            table.update({(name, int(features.rows.tags[e])): w[e] for e in entries})
-    return table
 
 
 def test_the_loss_is_what_the_definition_says():
