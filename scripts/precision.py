@@ -41,7 +41,7 @@ def differences(path: str | os.PathLike[str], iterations: int) -> Differences:
     scale = (layout.counts + 1.0) ** -0.25
     weights = minimize(single, np.zeros(layout.size), scale, iterations).x
     (loss, gradient), (true_loss, true_gradient) = single(weights), double(weights)
-    w, start, transitions, end = layout.split(weights)
+    w, start, transitions, end, *_ = layout.split(weights)
     marginals, best = 0.0, 0
     for i, pack in enumerate(double.packs):
         found = []
@@ -49,7 +49,7 @@ def differences(path: str | os.PathLike[str], iterations: int) -> Differences:
             own = w.astype(side.dtype)
             tables = [table.scores(own, side.tag_parts.columns) for table in side.tables]
             chain = Chain(pack, start, transitions, end, side.emissions(i, own, tables))
-            found.append((forward_backward(sum_kernel(chain)).states, viterbi(DenseMax(chain))[0]))
+            found.append((forward_backward(sum_kernel(chain)).states, viterbi(DenseMax(chain))))
         marginals = max(marginals, float(np.abs(found[0][0] - found[1][0]).max()))
         best += int((found[0][1] != found[1][1]).sum())
     of_gradient = float(np.linalg.norm(gradient - true_gradient) / np.linalg.norm(true_gradient))

@@ -13,15 +13,52 @@ def score(start, transitions, end, emissions, path):
     return total + sum(transitions[i][j] for i, j in pairwise(path))
 
 
-def second_order(transitions, emissions):
-    """Every path of a second-order chain with its score, best first; the last index of `transitions` is the mark."""
-    mark = len(transitions) - 1
-    every = []
-    for path in product(range(mark), repeat=len(emissions)):
-        tags = [mark, mark, *path, mark] if path else []
-        total = sum(transitions[u][v][w] for u, v, w in zip(tags, tags[1:], tags[2:], strict=False))
-        every.append((total + sum(emissions[t][k] for t, k in enumerate(path)), path))
+def candidate_paths(order, transitions, candidates):
+    """Every path over the candidates with its score, best first, of a chain of first or second order.
+
+    `candidates` has a dictionary from tag to score for each token; the last index of `transitions` is the mark.
+    """
+    mark, every = len(transitions) - 1, []
+    for path in product(*candidates):
+        total = sum(scores[k] for scores, k in zip(candidates, path, strict=True))
+        every.append((total + sum(weight(transitions, ngram) for _, ngram in ngrams(order, path, mark)), path))
     return sorted(every, key=lambda found: (-found[0], found[1]))
+
+
+def ngrams(order, path, mark):
+    """(t, tags) for each token t and the end: its tag after `order` others, marks before and after the sentence."""
+    marked = [mark] * order + [*path, mark] if path else []
+    return [(t, tuple(marked[t : t + order + 1])) for t in range(len(marked) - order)]
+
+
+def weight(transitions, tags):
+    for k in tags:
+        transitions = transitions[k]
+    return transitions
+
+
+def ngram_marginals(every, order, mark):
+    """{(t, tags): probability}, 0 for those that are missing."""
+    z, table = log_z(every), {}
+    for s, path in every:
+        for place in ngrams(order, path, mark):
+            table[place] = table.get(place, 0.0) + exp(s - z)
+    return table
+
+
+def long_chain(order, transitions, candidates):
+    """The best score and log Z of a chain that is too long to list all paths, from the last `order` tags."""
+    mark = len(transitions) - 1
+    reached = {(mark,) * order: (0.0, 0.0)}
+    for scores in [*candidates, {mark: 0.0}]:
+        here = {}
+        for before, (best, z) in reached.items():
+            for k, emission in scores.items():
+                step = emission + weight(transitions, (*before, k))
+                here.setdefault((*before, k)[1:], []).append((best + step, z + step))
+        reached = {tags: (max(b for b, _ in ways), add_logs([z for _, z in ways])) for tags, ways in here.items()}
+    best, z = zip(*reached.values(), strict=True)
+    return max(best), add_logs(z)
 
 
 def paths(start, transitions, end, emissions):
@@ -32,8 +69,12 @@ def paths(start, transitions, end, emissions):
 
 
 def log_z(every):
-    highest = every[0][0]
-    return -inf if highest == -inf else highest + log(sum(exp(s - highest) for s, _ in every))
+    return add_logs([s for s, _ in every])
+
+
+def add_logs(scores):
+    highest = max(scores)
+    return -inf if highest == -inf else highest + log(sum(exp(s - highest) for s in scores))
 
 
 def node_marginals(every, tags):

@@ -60,7 +60,8 @@ def every_tagging(model, words, may):
     scores = {}
     for path in product(*(sorted(tags) for tags in may)):
         alone = np.array([[name == tag for name in model.classes_] for tag in path])
-        scores[path] = float(lattice.restrict(alone).best()[1][0])
+        narrowed = lattice.restrict(alone)
+        scores[path] = float(narrowed.path_scores(narrowed.best())[0])
     highest = max(scores.values())
     total = sum(exp(score - highest) for score in scores.values())
     return {path: exp(score - highest) / total for path, score in scores.items()}

@@ -497,21 +497,24 @@ def test_the_lattice_of_a_model_equals_its_formulas_path_by_path():
         return (after[v, x, w] + kappa_after * P) / (total + kappa_after) if x in often and total else P
 
     for words in (["the", "owl", "dog"], ["dogs", "dog", "emus"], ["dogs"]):
-        trellis = next(model.lattices([words]))[1].trellis
-        bounds = np.append(trellis.nodes, len(trellis.tags))
-        choices = [[names[k] for k in trellis.tags[bounds[t] : bounds[t + 1]]] for t in range(len(words))]
+        found = next(model.lattices([words]))[1]
+        nodes = found.candidates
+        choices = [[names[k] for k in nodes.tags[nodes.tokens == t]] for t in range(len(words))]
         every = []
         for path in product(*choices):
             tags, xs = ["#", "#", *path, "#"], [None, *words]
             P = np.prod([step(*tags[i : i + 3], xs[i]) for i in range(len(words) + 1)])
             every.append(P * np.prod([word(*tags[i + 1 : i + 3], x) for i, x in enumerate(words)]))
-        found = next(model.lattices([words]))[1]
         assert len(every) > 1 or len(words) == 1
-        assert found.best()[1][0] == pytest.approx(np.log(max(every)), abs=1e-9)
+        assert found.path_scores(found.best())[0] == pytest.approx(np.log(max(every)), abs=1e-9)
         assert found.log_z()[0] == pytest.approx(np.log(sum(every)), abs=1e-9)
         for path, P in zip(product(*choices), every, strict=True):
-            told = np.array([[name == tag for name in model.classes_] for tag in path])
-            assert found.restrict(told).best()[1][0] == pytest.approx(np.log(P), abs=1e-9)
+            tags = np.array([model.classes_.index(tag) for tag in path])
+            alone = found.restrict(tags[:, None] == np.arange(K))
+            assert alone.best().tolist() == tags.tolist()
+            assert alone.log_z()[0] == pytest.approx(np.log(P), abs=1e-9)
+            for lattice in (found, alone):
+                assert lattice.path_scores(tags)[0] == pytest.approx(np.log(P), abs=1e-9)
 
 
 def test_frequent_words_know_their_neighbours():

@@ -193,7 +193,7 @@ def test_the_parts_of_an_explanation_add_up():
     model, words = made_by_hand(), ["The", "dog", "barks", "quagga"]
     (lattice,) = (lattice for _, lattice in model.lattices([words]))
     for t, token in enumerate(explain(model, [words])[0]):
-        tags, _ = lattice.best()
+        tags = lattice.best()
         other = [*tags[:t], model.classes_.index(token.runner_up), *tags[t + 1 :]]
         a, b = path_scores(lattice.chain, tags), path_scores(lattice.chain, np.array(other))
         assert token.difference == pytest.approx((a - b)[0], abs=1e-4)

@@ -51,8 +51,9 @@ def test_nothing_tagged_is_refused():
 def test_the_loss_is_the_probability_of_all_that_is_allowed():
     model, _, layout, loss = build()
     weights = rounded(np.random.default_rng(0).normal(size=layout.size))
-    w, start, transitions, end = layout.split(weights)
-    model.set_weights(w, start, transitions, end)
+    parts = layout.split(weights)
+    model.set_weights(parts)
+    start, transitions, end = parts.start, parts.transitions, parts.end
     numbers = {name: k for k, name in enumerate(model.classes_)}
     total = 0.3 * (weights @ weights)
     for words, tags in PARTIAL:

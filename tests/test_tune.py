@@ -102,7 +102,7 @@ def test_a_trial_of_a_fold_is_a_training_without_its_sentences(corpus, setting):
     assert found.loss == pytest.approx(alone.summary_["loss"], rel=1e-4)
     kept = rehearsal.kept(rehearsal.counts[2], setting.min_count)
     assert kept.sum() == alone.summary_["parameters"] and not found.x[~kept].any()
-    rehearsal.model.set_weights(*rehearsal.layout.split(found.x))
+    rehearsal.model.set_weights(rehearsal.layout.split(found.x))
     held = rehearsal.test_sets[2]
     same = [a == b for a, b in zip(rehearsal.model.predict(held), alone.predict(held), strict=True)]
     assert np.mean(same) > 0.9

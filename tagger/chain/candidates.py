@@ -127,7 +127,7 @@ class Trellis:
     @cached_property
     def blocks(self) -> list[list[int]]:
         """Steps after the first, in groups of about BLOCK_ARCS arcs."""
-        bounds = np.array(self.step_bounds[1:])
+        bounds = np.array(self.step_bounds[1:], np.int64)  # of no pieces at all, an empty list
         before = np.append(0, np.cumsum(self.sources[1]))[bounds - self.first] // BLOCK_ARCS  # blocks before each step
         steps = np.arange(1, len(bounds))
         return [block.tolist() for block in np.split(steps, np.flatnonzero(np.diff(before[:-1])) + 1) if len(block)]

@@ -36,7 +36,7 @@ def check_chain(order: int, candidates: str | float) -> None:
         return
     try:
         fits = 0 < float(candidates) < MAX_THRESHOLD
-    except ValueError:
+    except (TypeError, ValueError):
         fits = False
     if not fits:
         expected = f"expected auto, all or a number between 0 and {MAX_THRESHOLD}"

@@ -46,6 +46,7 @@ def model_arrays(model: CRFTagger) -> Arrays:
 def restore_model(model: CRFTagger, archive: Archive) -> None:
     """Set the attributes of a CRF from the arrays of a file; settings and `classes_` are set already."""
     K = len(model.classes_)
+    archive.check(model.order in (1, 2), f"expected its order as 1 or 2, got {model.order}")
     model.template_ = archive.setting("template", str)
     model.proposer_, model.threshold_ = restore_proposer(model, archive), archive.meta.get("threshold")
     shared = model.proposer_ is not None and not archive.has("words.blob")
