@@ -22,13 +22,12 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tagger.arrays.keyed import find_keys
 from tagger.arrays.npz import MAX_COUNT, MIN_POSITIVE, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows, sums_to
 from tagger.hmm.affixes import Letters, combine_keys
 from tagger.hmm.opinion_pool import fit_weights, keep_likely_tags, pool
 from tagger.hmm.sparse_guess import LevelRows, OwnShares, SparseGuess, SparsePool
-from tagger.hmm.spelling_levels import Level, SpellingKeys, learn_levels, split_levels
+from tagger.hmm.spelling_levels import Level, SpellingKeys, key_arrays, learn_levels, restore_keys, split_levels
 
 PREFIX_LENGTH = 5
 BLOCK_CELLS = 1 << 16  # words × tags guessed together
@@ -151,11 +150,11 @@ class Guesser:
         found: list[np.ndarray] = []
         for k, (level, key) in enumerate(zip(self.spelling_models[model], keys, strict=True)):
             if nested is None or k <= nested:
-                found.append(find_keys(level.keys, key))
+                found.append(level.find(key))
                 continue
             seen = np.flatnonzero(found[-1] >= 0)
             found.append(np.full(len(key), -1))
-            found[-1][seen] = find_keys(level.keys, key[seen])
+            found[-1][seen] = level.find(key[seen])
         return found
 
     def blocks(self, words: int, cells: int = BLOCK_CELLS) -> list[slice]:
@@ -189,28 +188,31 @@ class Guesser:
         levels = [level for levels in self.spelling_models for level in levels]
         widths = np.concatenate([level.rows.widths for level in levels])
         rows = RaggedRows(widths, np.concatenate([level.rows.tags for level in levels]))
-        return {
-            "guesser.keys": np.concatenate([level.keys for level in levels]),
+        arrays = {
             "guesser.sizes": narrow(np.array([len(level.keys) for level in levels])),
             "guesser.levels": narrow(np.array([len(levels) for levels in self.spelling_models])),
             "guesser.counts": np.concatenate([level.counts for level in levels]),
             "guesser.kappas": np.array([level.kappa for level in levels]),
             "guesser.weights": self.weights,
             "guesser.prior": self.prior,
-        } | rows.arrays("guesser")
+        }
+        return key_arrays(levels) | arrays | rows.arrays("guesser")
 
     @classmethod
     def restore(cls, archive: Archive, K: int) -> Guesser:
-        keys, sizes = archive.take("guesser.keys", "u", None), archive.take("guesser.sizes", "u", None)
+        sizes = archive.take("guesser.sizes", "u", None)
+        keys = restore_keys(archive, sizes)
         rows = RaggedRows.restore(archive, "guesser", len(keys), K)
         counts = archive.take("guesser.counts", "f", len(rows.tags))
         kappas, prior = archive.take("guesser.kappas", "f", len(sizes)), archive.take("guesser.prior", "f", K)
         models = len(spelling_keys(Letters([]), 0))
         levels = archive.take("guesser.levels", "u", models).astype(np.int64)
         weights = archive.take("guesser.weights", "f", 1 + models)
-        fits = sums_to(sizes, len(keys)) and sums_to(levels, len(sizes)) and keys.dtype == np.uint64
         suffix_length = int(levels[1])
-        fits = fits and [*map(len, spelling_keys(Letters([]), suffix_length).values())] == levels.tolist()
+        fits = (
+            sums_to(levels, len(sizes))
+            and [*map(len, spelling_keys(Letters([]), suffix_length).values())] == levels.tolist()
+        )
         archive.check(fits, "expected levels of its guesser that match its suffix length")
         positive = within(counts, MIN_POSITIVE, MAX_COUNT) and within(prior, MIN_POSITIVE, 2)
         archive.check(positive, "expected positive finite counts in its guesser")
