@@ -396,6 +396,18 @@ def test_short_keys_are_spread_and_none_is_the_key_of_nothing():
     assert shorten_keys(vanishing).tolist() == [1]
 
 
+def test_of_descriptions_with_one_short_key_one_is_kept():
+    keys = np.array([7, 9, 12], np.uint64)
+    same = keys[1] + np.uint64(pow(MULTIPLIER, -1, 2**64))  # its product is greater by 1: the highest bits are the same
+    rows = RaggedRows(np.array([1, 2, 1, 1]), np.array([0, 0, 1, 2, 3]))
+    level = Level(np.append(keys, same), rows, np.arange(1.0, 6.0), 2.0).shortened()
+    assert len(level.keys) == 3 and (np.diff(level.keys.astype(int)) > 0).all()
+    found = level.find(np.append(keys, [same, np.uint64(5), np.uint64(0)]))
+    assert found[1] == found[3] and sorted(found[:3].tolist()) == [0, 1, 2] and found[4:].tolist() == [-1, -1]
+    cells = {int(i): level.rows.tags[level.rows.bounds[i] : level.rows.bounds[i + 1]].tolist() for i in found[:3]}
+    assert [cells[int(i)] for i in found[:3]] == [[0], [0, 1], [2]]
+
+
 def test_many_words_at_once_are_the_same_as_one_by_one():
     words = ["", "hen", "hen", "12", "3", "Oxen", "3rd", "日本", "a" * 50, "-", "", "U.S.", "The", "É-1"]
     initial = np.array([2 * (word == "The") for word in words])

@@ -19,7 +19,7 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import find_keys
 from tagger.arrays.npz import MIN_POSITIVE, Archive, Arrays
 from tagger.arrays.ragged import RaggedRows, sums_to
-from tagger.hmm.affixes import shorten_keys
+from tagger.hmm.affixes import NO_KEY, shorten_keys
 from tagger.hmm.smoothing import best_kappa, smooth
 
 SpellingKeys = list[np.ndarray]  # the descriptions (words,) of words by one spelling model, from general to specific
@@ -43,6 +43,12 @@ class Level:
         """Return the description of each key of 64 bits (words,), -1 where there is none."""
         short = self.keys.dtype == np.uint32
         return find_keys(self.keys, shorten_keys(keys) if short else keys)  # NO_KEY is never among the keys
+
+    def shortened(self) -> Level:
+        """Return the level with keys of 32 bits. Of descriptions that then share a key, only one is kept."""
+        keys, kept = np.unique(shorten_keys(self.keys), return_index=True)
+        entries, widths = self.rows.entries(kept)
+        return Level(keys, RaggedRows(widths, self.rows.tags[entries]), self.counts[entries], self.kappa)
 
     def refine(self, P: np.ndarray, scale: np.ndarray, keys: np.ndarray, own_shares: np.ndarray | None = None) -> None:
         """Smooth in place: scale (words,) · P (words, K) goes in as the level above, and comes out as this level.
@@ -106,9 +112,9 @@ def learn_levels(
     """Learn the levels of one spelling model, from entries (word, tag, share) in ascending order of tags."""
     guess = prior[tags]  # P_{k-1} of each entry's tag, without the entry's word
     levels = []
-    for key in map(shorten_keys, keys):
+    for key in keys:
         # A stable sort by key brings the entries of a description together, and those of each of its tags among them.
-        order = np.flatnonzero(key[owners])  # not NO_KEY, 0
+        order = np.flatnonzero(key[owners] != NO_KEY)
         order = order[np.argsort(key[owners[order]], kind="stable")]
         of_entry, tag, mass = key[owners[order]], tags[order], share[order]
         new_key = changes(of_entry)
@@ -120,7 +126,7 @@ def learn_levels(
         kappa = best_kappa(*left_out, mass)
         guess[order] = smooth(*left_out, kappa)
         rows = RaggedRows(np.bincount(description[new_cell]), tag[new_cell])
-        levels.append(Level(of_entry[new_key], rows, of_tag.astype(np.float32), kappa))
+        levels.append(Level(of_entry[new_key], rows, of_tag.astype(np.float32), kappa).shortened())
     return levels
 
 
