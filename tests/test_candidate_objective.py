@@ -11,10 +11,10 @@ from tagger import HMMTagger, Sentence
 from tagger.chain.candidate_lattice import Candidates
 from tagger.corpus.partial import read_choices
 from tagger.crf import candidate_objective as module
-from tagger.crf.candidate_objective import CandidateLikelihood
+from tagger.crf.candidates.objective import CandidateLikelihood
+from tagger.crf.candidates.proposal import FLOOR, Proposal, cross_fit, propose, with_gold
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
-from tagger.crf.proposal import FLOOR, Proposal, cross_fit, propose, with_gold
 from tagger.features.encoder import learn_features
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import describe, margin, parse_templates

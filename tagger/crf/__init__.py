@@ -2,7 +2,8 @@
 
 Read in this order:
 
-- `tagger`: `CRFTagger`, the estimator;
+- `tagger`: `CRFTagger`, the estimator, with `settings` (checks), `storage` (the model file), `summary` (`tagger inspect`)
+  and `terms` (`tagger explain`);
 - `encode`: from tagged sentences to an encoded corpus;
 - `parameters`: the encoded corpus, and the layout of the parameter vector;
 - `score_tables`: from weights to emission scores and back to gradients;
@@ -11,7 +12,7 @@ Read in this order:
 - `trainer`: warm-up on parts of the corpus, then all of it;
 - `warm_start`: continue from an existing model on a new corpus;
 - `scorer`: emission scores of new text;
-- `summary`: the sections of `tagger inspect`.
+- `candidates`, `trigrams`: the same over the candidate tags that an HMM proposes, of first or second order.
 
 The idea: scores are computed once per distinct word and gathered; the gradient flows back the same way.
 """

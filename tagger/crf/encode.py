@@ -16,8 +16,8 @@ from tagger.arrays.ragged import ranges
 from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import tag_numbers
 from tagger.corpus.partial import OPEN, Choices, read_choices, renumber_tags
+from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD, cross_fit, joined, propose_all, with_gold
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
-from tagger.crf.proposal import DEFAULT_THRESHOLD, cross_fit, joined, propose_all, with_gold
 from tagger.crf.warm_start import continue_from
 from tagger.errors import TrainingError
 from tagger.features.encoder import learn_features

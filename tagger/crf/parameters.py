@@ -12,7 +12,7 @@ import numpy as np
 
 from tagger.arrays.ragged import consecutive, ranges
 from tagger.corpus.partial import OPEN, Choices
-from tagger.crf.proposal import Proposal
+from tagger.crf.candidates.proposal import Proposal
 from tagger.features.encoder import Features
 from tagger.features.tag_parts import TagParts
 from tagger.words.windows import Windows

@@ -36,7 +36,7 @@ from tagger.sentence import Sentence, Words
 
 if TYPE_CHECKING:
     from tagger.chain.candidate_lattice import CandidateScorer
-    from tagger.crf.candidate_scorer import ProposalScorer
+    from tagger.crf.candidates.scorer import ProposalScorer
     from tagger.crf.parameters import ChainWeights, EncodedCorpus, ParameterLayout
     from tagger.hmm.tagger import HMMTagger
 
@@ -233,20 +233,20 @@ class CRFTagger(Tagger):
         if self.proposer_ is None:
             emissions = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
             return dense_scorer(self.start_, self.transitions_, self.end_, emissions)
-        from tagger.crf.candidate_scorer import proposing_scorer
+        from tagger.crf.candidates.scorer import proposing_scorer
 
         return proposing_scorer(self.candidate_scorer_in_form(), self.proposer_.scorer_in_form())
 
     def candidate_scorer_in_form(self) -> CandidateScorer:
         """Build a scorer of candidates, for sentences whose words are in the model's normalisation form."""
-        from tagger.crf.candidate_scorer import candidate_scorer
-        from tagger.crf.proposal import DEFAULT_THRESHOLD
+        from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD
+        from tagger.crf.candidates.scorer import candidate_scorer
 
         return candidate_scorer(self.proposal_scorer(), self.threshold_ or DEFAULT_THRESHOLD)
 
     def proposal_scorer(self) -> ProposalScorer:
         """Build a scorer of sentences with proposed candidates."""
-        from tagger.crf.candidate_scorer import ChainTable, node_scorer, proposal_scorer
+        from tagger.crf.candidates.scorer import ChainTable, node_scorer, proposal_scorer
 
         emissions = node_scorer(self.features_, self.weights_, self.tag_parts_)
         table = ChainTable.of(self.order, self.start_, self.transitions_, self.end_, self.trigrams_)

@@ -40,7 +40,7 @@ def log_posterior(model: CRFTagger, words: Words) -> np.ndarray | None:
     """Compute the term of the HMM's probability for all tags, (T, K); None without candidates."""
     if model.proposer_ is None or model.threshold_ is None:
         return None
-    from tagger.crf.proposal import log_posteriors
+    from tagger.crf.candidates.proposal import log_posteriors
 
     P = model.proposer_.scorer_in_form()([words]).marginals()
     return np.asarray(model.posterior_weight_[0] * log_posteriors(P, model.threshold_))

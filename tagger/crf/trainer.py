@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tagger.chain.pack import PACK_TOKENS
-from tagger.crf.candidate_objective import CandidateLikelihood, count_arcs
+from tagger.crf.candidates.objective import CandidateLikelihood, count_arcs
 from tagger.crf.lbfgs import minimize
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tagger.crf.candidate_objective import CandidateLikelihood
+from tagger.crf.candidates.objective import CandidateLikelihood
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus
 

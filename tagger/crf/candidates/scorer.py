@@ -14,8 +14,8 @@ import numpy as np
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates, CandidateScorer
 from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer
-from tagger.crf.node_scorer import NodeScorer
-from tagger.crf.proposal import Proposal, propose
+from tagger.crf.candidates.node_scorer import NodeScorer
+from tagger.crf.candidates.proposal import Proposal, propose
 from tagger.crf.scorer import FeatureScorer
 from tagger.crf.trigrams import TagTrigrams
 from tagger.features.encoder import Features

@@ -23,7 +23,7 @@ from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.candidates import BLOCK_ARCS, Arcs, Trellis
 from tagger.chain.forward_backward import forward_backward
 from tagger.chain.pack import batches
-from tagger.crf.node_tables import NodeTables
+from tagger.crf.candidates.node_tables import NodeTables
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 
 PACK_TOKENS = 1 << 15  # pieces are short: larger packs than those of sentences keep the steps long
