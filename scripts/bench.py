@@ -1,7 +1,8 @@
 """Our speed against the rivals': both sides in turn, in the same run, medians, ratios.
 
     python scripts/bench.py evaluation CORPUS            loss and gradient once, against an iteration of CRFsuite
-    python scripts/bench.py train CORPUS --dev DEV       whole trainings, against CRFsuite's L-BFGS and perceptron
+    python scripts/bench.py train CORPUS --dev DEV       whole trainings, against CRFsuite's L-BFGS and perceptron,
+                                                         to an equal loss and to an equal dev accuracy
     python scripts/bench.py tag CORPUS TEXT              tagging, start-up and memory, against python-crfsuite
     python scripts/bench.py hmm CORPUS...                the HMM, against NLTK's TnT
     python scripts/bench.py neural MODEL TEXT            the network in NumPy, against the same in PyTorch
@@ -12,6 +13,7 @@ comparison template; both sides get exactly the same sentences and features (`te
 
 from __future__ import annotations
 
+import bisect
 import gzip
 import json
 import os
@@ -26,6 +28,9 @@ import click
 
 HERE = Path(__file__).parent
 THREADS = (1, 2)
+ORDERS = (1, 2)
+RACES = ("loss", "perceptron", "accuracy")
+MOST_ITERATIONS = 200  # of ours in the race to an equal accuracy
 
 
 @click.group()
@@ -58,34 +63,49 @@ def evaluation(corpus, rounds, iterations, as_json):
 @bench.command()
 @click.argument("corpus", type=click.Path(exists=True))
 @click.option("--dev", type=click.Path(exists=True), required=True, help="For accuracies.")
+@click.option("--race", "races", type=click.Choice(RACES), multiple=True, help="Repeatable.  [default: all]")
 @click.option("--rounds", default=3, show_default=True, help="How often each program runs.")
+@click.option("--iterations", default=100, show_default=True, help="Of CRFsuite's L-BFGS.")
 @click.option("--margin", default=0.1, show_default=True, help="Points below the perceptron that count as reached.")
 @click.option("--ours-l2", default=1.0, show_default=True, help="Our penalty in the race with the perceptron.")
 @click.option("--features", default="comparison", show_default=True, help="The template, for both programs.")
 @click.option("--json", "as_json", is_flag=True)
-def train(corpus, dev, rounds, margin, ours_l2, features, as_json):
-    """Whole trainings: time to CRFsuite's loss after 100 iterations, and to its perceptron's accuracy.
+def train(corpus, dev, races, rounds, iterations, margin, ours_l2, features, as_json):
+    """Whole trainings, against CRFsuite: three races.
 
-    The perceptron is left out with other features than those of the comparison template.
+    loss: time to the loss of its L-BFGS after 100 iterations, over all tags. perceptron: whole programs to the dev
+    accuracy of its averaged perceptron. accuracy: whole programs to the dev accuracy of its L-BFGS, over candidate
+    tags. The races to an accuracy are left out with other features than those of the comparison template.
     """
-    found = {"lbfgs": [], "ap": [], **{f"loss {t}": [] for t in THREADS}, **{f"dev {t}": [] for t in THREADS}}
-    for _ in range(rounds):
-        with tempfile.TemporaryDirectory() as folder:
-            shared = shared_corpus(corpus, folder)
-            found["lbfgs"].append(crfsuite(shared, folder, iterations=100, features=features))
-            target = found["lbfgs"][-1]["loss"]
-            for threads in THREADS:
-                found[f"loss {threads}"].append(race_to_loss(shared, folder, threads, target, features))
-            if features != "comparison":
-                continue
-            found["ap"].append(crfsuite(shared, folder, iterations=10, algorithm="ap", dev=dev))
-            goal = found["ap"][-1]["accuracy"] - margin / 100
-            for threads in THREADS:
-                found[f"dev {threads}"].append(race_to_accuracy(shared, dev, folder, threads, goal, ours_l2))
+    races = [race for race in races or RACES if race == "loss" or features == "comparison"]
+    found, needed = {}, {}
+
+    def add(name, run):
+        found.setdefault(name, []).append(run)
+        return run
+
+    with tempfile.TemporaryDirectory() as folder:
+        shared = shared_corpus(corpus, folder)
+        for _ in range(rounds):
+            if "loss" in races or "accuracy" in races:
+                own_dev = dev if "accuracy" in races else None
+                rival = add("lbfgs", crfsuite(shared, folder, iterations, dev=own_dev, features=features))
+            for threads in THREADS if "loss" in races else ():
+                add(f"loss {threads}", race_to_loss(shared, folder, threads, rival["loss"], features))
+            if "perceptron" in races:
+                goal = add("ap", crfsuite(shared, folder, 10, algorithm="ap", dev=dev))["accuracy"] - margin / 100
+            for threads in THREADS if "perceptron" in races else ():
+                add(f"dev {threads}", race_to_perceptron(shared, dev, folder, threads, goal, ours_l2))
+            for order in ORDERS if "accuracy" in races else ():
+                if order not in needed:  # the same in every round: neither program depends on chance
+                    needed[order] = iterations_to(shared, dev, folder, order, rival["accuracy"])
+                for threads in THREADS:
+                    run = train_on_candidates(shared, folder, order, threads, needed[order])
+                    add(f"order {order}, {threads}", run | {"accuracy": accuracy(Path(folder, "model.npz"), dev)})
     if as_json:
         click.echo(json.dumps(found))
     else:
-        show(found, margin)
+        show(found, iterations, margin)
 
 
 @bench.command()
@@ -198,32 +218,53 @@ def show_tagging(tokens, seconds, memory=None):
         )
 
 
-def show(found, margin):
-    def middle(run, key, form):
-        return format(statistics.median(row[key] for row in found[run]), form)
+def show(found, iterations, margin):
+    if "loss 1" in found:
+        show_race_to_loss(found, iterations)
+    if "ap" in found:
+        click.echo(
+            f"\nWhole programs, to within {margin} points of the dev accuracy of CRFsuite's averaged perceptron:\n"
+        )
+        names = {"ap": "CRFsuite, 10 passes", **{f"dev {threads}": ours_name(threads) for threads in THREADS}}
+        show_race_to_accuracy(found, names, {"whole": ".1f", "accuracy": ".2%"})
+    if "order 1, 1" in found:
+        click.echo(f"\nWhole programs, to the dev accuracy of CRFsuite after {iterations} iterations of L-BFGS.")
+        click.echo("Our iterations were counted on the dev set, by untimed trainings: one fewer does not reach it.\n")
+        names = {f"order {order}, {t}": f"{ours_name(t)}, order {order}" for order in ORDERS for t in THREADS}
+        forms = {"whole": ".2f", "iterations": ".0f", "accuracy": ".2%", "peak": ".0f", "size": ".2f"}
+        show_race_to_accuracy(found, {"lbfgs": "CRFsuite", **names}, forms)
+        for order in ORDERS:
+            if median_of(found[f"order {order}, 1"], "accuracy") < median_of(found["lbfgs"], "accuracy"):
+                click.echo(f"\nOrder {order} has not reached it after {MOST_ITERATIONS} iterations: its ratio is void.")
 
-    def ratio(their, key, run, own):
-        return f"{float(middle(their, key, '')) / float(middle(run, own, '')):.1f}"
 
-    click.echo(f"To CRFsuite's loss after 100 iterations, {middle('lbfgs', 'loss', ',.0f')}:\n")
+def show_race_to_loss(found, iterations):
+    loss = median_of(found["lbfgs"], "loss")
+    click.echo(f"To CRFsuite's loss after {iterations} iterations, {loss:,.0f}, over all tags:\n")
     forms = {"training": ".2f", "evaluations": ".0f", "per_evaluation": ".3f", "whole": ".2f", "rest": ".0%"}
     forms |= {"peak": ".0f", "size": ".1f"}
-    rows = [["CRFsuite", *(middle("lbfgs", key, form) for key, form in forms.items()), "1"]]
-    for threads in THREADS:
-        run = f"loss {threads}"
-        own = [middle(run, key, form) for key, form in forms.items()]
-        rows.append([ours_name(threads), *own, ratio("lbfgs", "training", run, "training")])
+    rows = []
+    for run, name in {"lbfgs": "CRFsuite", **{f"loss {threads}": ours_name(threads) for threads in THREADS}}.items():
+        ratio = median_of(found["lbfgs"], "training") / median_of(found[run], "training")
+        own = [format(median_of(found[run], key), form) for key, form in forms.items()]
+        rows.append([name, *own, f"{ratio:.1f}"])
     names = ["training s", "evaluations", "s each", "whole s", "not training", "peak MB", "model MB"]
     table(["program", *names, "CRFsuite's training ÷ ours"], rows)
-    if not found["ap"]:
-        return
-    click.echo(f"\nWhole programs, to within {margin} points of the dev accuracy of CRFsuite's averaged perceptron:\n")
-    rows = [["CRFsuite, 10 passes", middle("ap", "whole", ".1f"), middle("ap", "accuracy", ".2%"), "1"]]
-    for threads in THREADS:
-        run = f"dev {threads}"
-        own = [middle(run, "whole", ".1f"), middle(run, "accuracy", ".2%"), ratio("ap", "whole", run, "whole")]
-        rows.append([ours_name(threads), *own])
-    table(["program", "whole s", "dev accuracy", "CRFsuite ÷ it"], rows)
+
+
+def show_race_to_accuracy(found, names, forms):
+    """Print a table of whole programs; the first of them is the rival."""
+    titles = {"whole": "whole s", "accuracy": "dev accuracy", "peak": "peak MB", "size": "model MB"}
+    rival, rows = next(iter(names)), []
+    for run, name in names.items():
+        ratio = median_of(found[rival], "whole") / median_of(found[run], "whole")
+        own = [format(median_of(found[run], key), form) for key, form in forms.items()]
+        rows.append([name, *own, f"{ratio:.1f}"])
+    table(["program", *(titles.get(key, key) for key in forms), "CRFsuite ÷ it"], rows)
+
+
+def median_of(runs, key):
+    return statistics.median(run[key] for run in runs)
 
 
 def ours_name(threads):
@@ -254,8 +295,8 @@ def crfsuite(corpus, folder, iterations, algorithm="lbfgs", dev=None, features="
     model = Path(folder, "crfsuite")
     command = [HERE / "rival_crfsuite.py", corpus, model, "--iterations", iterations, "--algorithm", algorithm]
     command += ["--features", features]
-    text, _, peak = measured([*command, *(["--dev", dev] if dev else [])])
-    return json.loads(text) | {"peak": peak, "size": model.stat().st_size / 1e6}
+    text, _, _ = measured([*command, *(["--dev", dev] if dev else [])])
+    return json.loads(text) | {"size": model.stat().st_size / 1e6}
 
 
 def seconds_per_evaluation(corpus, threads, features="comparison"):
@@ -275,7 +316,7 @@ def time_evaluation(corpus, threads, features):
     from tagger import CRFTagger, read_corpus
     from tagger.crf.objective import PenalizedLikelihood
 
-    encoded, layout = CRFTagger(features=features).encode(read_corpus(corpus))
+    encoded, layout = CRFTagger(features=features, candidates="all").encode(read_corpus(corpus))
     likelihood = PenalizedLikelihood(encoded, layout, 1.0, threads)
     weights = np.random.default_rng(0).normal(size=layout.size) * 0.3
     seconds = []
@@ -292,6 +333,7 @@ def race_to_loss(corpus, folder, threads, target, features):
     log, model = Path(folder, "log.jsonl"), Path(folder, "model.npz")
     command = ["-m", "tagger", "train-crf", corpus, "-q", "-o", model, "--log", log, "--threads", threads]
     command += ["--features", features, "--l2", 1.0, "--tolerance", 0, "--checkpoint-every", 1000000]
+    command += ["--candidates", "all"]
     measured([*command, "--max-iterations", 150])
     rows = [json.loads(line) for line in log.read_text().splitlines()]
     reached = next(row["iteration"] for row in rows if row["loss"] is not None and row["loss"] <= target)
@@ -312,7 +354,7 @@ def race_to_loss(corpus, folder, threads, target, features):
     }
 
 
-def race_to_accuracy(corpus, dev, folder, threads, goal, l2):
+def race_to_perceptron(corpus, dev, folder, threads, goal, l2):
     """How many iterations, in steps of five, reach the dev accuracy; then the whole program is timed with so many."""
     log, model = Path(folder, "log.jsonl"), Path(folder, "model.npz")
     command = ["-m", "tagger", "train-crf", corpus, "-q", "-o", model, "--threads", threads]
@@ -321,9 +363,36 @@ def race_to_accuracy(corpus, dev, folder, threads, goal, l2):
     rows = [json.loads(line) for line in log.read_text().splitlines()]
     good = [row["iteration"] for row in rows if (row["dev_accuracy"] or 0) >= goal]
     _, whole, _ = measured([*command, "--max-iterations", good[0] if good else 100])
-    from tagger import load_model, read_corpus
+    return {"whole": whole, "accuracy": accuracy(model, dev), "reached": bool(good)}
 
-    return {"whole": whole, "accuracy": load_model(model).score(read_corpus(dev)), "reached": bool(good)}
+
+def iterations_to(corpus, dev, folder, order, goal):
+    """Find by bisection the iterations after which the accuracy of our model reaches the goal, at most 200.
+
+    One iteration fewer does not reach it. Accuracy does not rise at every iteration, so a still smaller number might.
+    """
+
+    def reaches(iterations):
+        train_on_candidates(corpus, folder, order, max(THREADS), iterations)
+        return accuracy(Path(folder, "model.npz"), dev) >= goal
+
+    choices = range(1, MOST_ITERATIONS)
+    return bisect.bisect_left(choices, True, key=reaches) + 1
+
+
+def train_on_candidates(corpus, folder, order, threads, iterations):
+    """Time our whole program: reading, the HMMs that propose candidates, iterations, and saving."""
+    model = Path(folder, "model.npz")
+    command = ["-m", "tagger", "train-crf", corpus, "-q", "-o", model, "--threads", threads, "--order", order]
+    command += ["--features", "comparison", "--candidates", 0.001, "--max-iterations", iterations, "--tolerance", 0]
+    _, whole, peak = measured([*command, "--checkpoint-every", 1000000])
+    return {"whole": whole, "iterations": iterations, "peak": peak, "size": model.stat().st_size / 1e6}
+
+
+def accuracy(model, dev):
+    """The accuracy of our model, found by another process: children count the memory of this one as theirs."""
+    text, _, _ = measured(["-m", "tagger", "eval", dev, "-m", model, "--json", "-q"])
+    return json.loads(text)["accuracy"]
 
 
 def measured(command):

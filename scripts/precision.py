@@ -36,7 +36,7 @@ class Differences:
 
 
 def differences(path: str | os.PathLike[str], iterations: int) -> Differences:
-    corpus, layout = CRFTagger().encode(read_corpus(path))
+    corpus, layout = CRFTagger(candidates="all").encode(read_corpus(path))
     single, double = (PenalizedLikelihood(corpus, layout, 0.25, dtype=dtype) for dtype in (np.float32, np.float64))
     scale = (layout.counts + 1.0) ** -0.25
     weights = minimize(single, np.zeros(layout.size), scale, iterations).x

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import statistics
 import time
 from collections import Counter
@@ -106,7 +107,9 @@ def main():
         "rest": (encoded - begin) / (trained - begin),
         "evaluations": len(iterations),
         "per_evaluation": statistics.median(i["time"] for i in iterations),
+        "iterations": len(iterations),
         "loss": iterations[-1].get("loss"),
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000,  # before anything is tagged
     }
     if options.dev:
         tagger = pycrfsuite.Tagger()

@@ -1,10 +1,13 @@
-"""Both sides of the comparison get exactly the same features."""
+"""Both sides of the comparison get exactly the same features, and races end where they should."""
 
+import json
 import re
 import sys
 from itertools import chain
 from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
 from paths import TRAIN
 
 from tagger import CRFTagger, read_corpus, write_corpus
@@ -12,6 +15,7 @@ from tagger.features.template import describe, parse_templates, template_text
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 import bench
+import growth
 import rival_crfsuite
 
 
@@ -41,3 +45,47 @@ def test_the_rivals_features_of_other_templates_are_those_that_are_learned(tmp_p
     corpus, _ = CRFTagger().encode(train)
     assert len(pairs) == len(corpus.features.rows.tags)
     assert corpus.lengths.tolist() == list(map(len, train))  # nothing more is cut
+
+
+@pytest.mark.parametrize(("goal", "iterations"), [(0.0, 1), (0.5, 50), (0.895, 90), (1.99, 199), (9.0, 200)])
+def test_the_race_to_an_accuracy_takes_as_many_iterations_as_it_needs(goal, iterations, monkeypatch):
+    trained = []
+    monkeypatch.setattr(bench, "train_on_candidates", lambda *arguments: trained.append(arguments[-1]))
+    monkeypatch.setattr(bench, "accuracy", lambda model, dev: trained[-1] / 100)
+    assert bench.iterations_to("corpus", "dev", "folder", 1, goal) == iterations
+    assert len(trained) <= 8
+
+
+def test_the_race_to_an_accuracy(tmp_path, monkeypatch, capsys):
+    """Both programs run, ours with both orders; all reach the accuracy, and the table has a row for each."""
+    pytest.importorskip("pycrfsuite")
+    monkeypatch.setattr(bench, "MOST_ITERATIONS", 3)
+    monkeypatch.setattr(bench, "THREADS", (1,))
+    sentences = read_corpus(TRAIN)
+    write_corpus(tmp_path / "some.txt", sentences[:150], "slash")
+    write_corpus(tmp_path / "dev.txt", sentences[150:200], "slash")
+    options = ["--dev", tmp_path / "dev.txt", "--race", "accuracy", "--rounds", 1, "--iterations", 5, "--json"]
+    result = CliRunner().invoke(bench.bench, ["train", *map(str, [tmp_path / "some.txt", *options])])
+    assert result.exit_code == 0, result.output
+    runs = json.loads(result.output)
+    assert list(runs) == ["lbfgs", "order 1, 1", "order 2, 1"]
+    (rival,), *ours = runs.values()
+    for (run,) in ours:
+        assert run["accuracy"] >= rival["accuracy"] > 0.5  # five iterations of CRFsuite are not many
+        assert {"whole", "iterations", "peak", "size"} <= run.keys() & rival.keys()
+    bench.show(runs, 5, 0.1)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[0] for line in lines[6:]] == [
+        "| CRFsuite",
+        "| tagger, 1 thread, order 1",
+        "| tagger, 1 thread, order 2",
+    ]
+
+
+def test_growth_measures_all_tags_and_candidates():
+    result = CliRunner().invoke(growth.main, ["400x5", "800x9", "--max-iterations", "3"])
+    assert result.exit_code == 0, result.output
+    rows = [line.strip("| ").split(" | ") for line in result.output.splitlines()[2:]]
+    ways = [["all", "1"], ["0.001", "1"], ["0.001", "2"]]
+    assert [row[:4] for row in rows] == [[*case, *way] for case in (["400", "5"], ["800", "9"]) for way in ways]
+    assert all(row[5] == "3" and 0 < float(row[4]) < 60 and float(row[7]) > 10 for row in rows)

@@ -61,6 +61,20 @@ def test_models_of_every_format_are_read(name):
 
 
 @pytest.mark.parametrize("format", range(1, FORMAT + 1))
+def test_a_model_of_an_older_format_keeps_its_scores_when_it_is_saved_again(tmp_path, format):
+    """The guesser of formats 1 and 2 has keys of 64 bits; the new words are guessed by their spelling."""
+    model = load_model(EXAMPLES / f"format-{format}-hmm.npz")
+    save_model(model, tmp_path / "again.npz")
+    text = [["the", "cats", "nap", "."], ["Dogs", "barks", "2"]]
+    marginals = load_model(tmp_path / "again.npz").predict_marginals(text)
+    newest = load_model(EXAMPLES / f"format-{FORMAT}-hmm.npz").predict_marginals(text)
+    for P, again, new in zip(model.predict_marginals(text), marginals, newest, strict=True):
+        np.testing.assert_array_equal(P, again)
+        if format > 1:  # training has changed since
+            np.testing.assert_allclose(P, new, rtol=1e-6)
+
+
+@pytest.mark.parametrize("format", range(1, FORMAT + 1))
 def test_classes_of_every_format_are_read(format):
     classes = load_classes(EXAMPLES / f"format-{format}-classes.npz")
     assert classes.find(["dog", "The", "mouse"]).tolist().count(-1) == 1

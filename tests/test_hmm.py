@@ -10,12 +10,14 @@ import pytest
 from tagger import HMMTagger, Sentence, load_model, save_model
 from tagger.arrays.ragged import RaggedRows
 from tagger.errors import TrainingError
-from tagger.hmm import guesser
-from tagger.hmm.affixes import Letters
+from tagger.hmm import guesser, sparse_guess
+from tagger.hmm.affixes import MULTIPLIER, Letters, shorten_keys
 from tagger.hmm.emissions import initial_kinds
-from tagger.hmm.guesser import Guesser, Level, learn_levels
+from tagger.hmm.guesser import Guesser, tag_shares
 from tagger.hmm.opinion_pool import fit_weights, keep_likely_tags, pool
 from tagger.hmm.smoothing import GRID, best_kappa, smooth
+from tagger.hmm.sparse_guess import OwnShares
+from tagger.hmm.spelling_levels import Level, learn_levels
 from tagger.hmm.transitions import Steps, Transitions, interpolation_weights
 from tagger.hmm.word_tags import FirstWord
 
@@ -180,10 +182,10 @@ def test_every_kappa_of_a_witness_judges_each_word_by_the_others():
     for level, keys in zip(levels, (vague, precise), strict=True):
         counted = Counter()
         for word, tag, share in entries:
-            counted[keys[word], tag] += share * (keys[word] > 0)
+            counted[int(shorten_keys(np.array([keys[word]], np.uint64))[0]), tag] += share * (keys[word] > 0)
         found = zip(level.keys[level.rows.owners].tolist(), level.rows.tags.tolist(), strict=True)
         assert dict(zip(found, level.counts.tolist(), strict=True)) == +counted
-        assert level.keys.tolist() == sorted({*keys} - {0})
+        assert level.keys.tolist() == sorted({key for key, _ in +counted})
 
 
 def test_descriptions_keep_each_tag_once():
@@ -220,11 +222,17 @@ def test_what_is_estimated_leaves_each_token_out():
     assert model.transition_model_.kappas[1] == pytest.approx(likeliest(going))
     rare = [x for x in leaving if x[1] not in frequent]
     guess = {
-        x: model.emission_model_.guesser(Letters([x]), own)[0] for x, own in owns(rare, leaving, model.classes_).items()
+        x: model.emission_model_.guesser(Letters([x]), own_shares(own))[0]
+        for x, own in owns(rare, leaving, model.classes_).items()
     }
     total = Counter(x for _, x, *_ in tokens)
     terms = [(leaving[v, x], leaving[v, x] - 1, total[x] - 1, guess[x][number[v]]) for v, x in rare]
     assert model.emission_model_.strength == pytest.approx(likeliest(terms))
+
+
+def own_shares(rows):
+    """As the guesser takes them, from an array (words, K)."""
+    return OwnShares(*np.nonzero(rows), rows[rows > 0])
 
 
 def owns(cells, counts, classes):
@@ -245,7 +253,7 @@ def test_rare_words_are_guessed_from_all_others_entry_by_entry():
     counts = np.array([1.0, 2.0, 1.0, 1.0, 1.0, 2.0, 1.0])
     learned, judged, guess = Guesser.learn(Letters(words), np.ones(5, bool), rows, counts, 3, 2)
     own = np.array([[0, 1 / 3, 2 / 3], [0, 1, 0], [1, 0, 0], [1, 0, 0], [0, 2 / 3, 1 / 3]])
-    alone = learned(Letters(words), own)
+    alone = learned(Letters(words), own_shares(own))
     assert guess.tolist() == pytest.approx([alone[i, tag] for i in judged.tolist() for tag in tags[i]])
 
 
@@ -376,6 +384,28 @@ def test_letters_tell_alike_what_is_alike():
     assert pieces("Oxen", 1)[0] == ox_endings and len({ox_case, pieces("Oxen", 1)[2], pieces("Oxen", 2)[2]}) == 3
     assert pieces("abc")[0][-2] != pieces("acb")[0][-2]
     assert pieces("")[1] == 0
+
+
+def test_short_keys_are_spread_and_none_is_the_key_of_nothing():
+    """The keys of single letters and of case are small numbers; their highest bits would all be 0."""
+    keys = np.arange(100_000, dtype=np.uint64)
+    short = shorten_keys(keys)
+    assert short.dtype == np.uint32 and short[0] == 0 and len(set(short.tolist())) > 99_990
+    assert 0.24 < (short[1:] < 1 << 30).mean() < 0.26
+    vanishing = np.array([pow(MULTIPLIER, -1, 2**64)], np.uint64)  # its product is 1, and the highest bits of that 0
+    assert shorten_keys(vanishing).tolist() == [1]
+
+
+def test_of_descriptions_with_one_short_key_one_is_kept():
+    keys = np.array([7, 9, 12], np.uint64)
+    same = keys[1] + np.uint64(pow(MULTIPLIER, -1, 2**64))  # its product is greater by 1: the highest bits are the same
+    rows = RaggedRows(np.array([1, 2, 1, 1]), np.array([0, 0, 1, 2, 3]))
+    level = Level(np.append(keys, same), rows, np.arange(1.0, 6.0), 2.0).shortened()
+    assert len(level.keys) == 3 and (np.diff(level.keys.astype(int)) > 0).all()
+    found = level.find(np.append(keys, [same, np.uint64(5), np.uint64(0)]))
+    assert found[1] == found[3] and sorted(found[:3].tolist()) == [0, 1, 2] and found[4:].tolist() == [-1, -1]
+    cells = {int(i): level.rows.tags[level.rows.bounds[i] : level.rows.bounds[i + 1]].tolist() for i in found[:3]}
+    assert [cells[int(i)] for i in found[:3]] == [[0], [0, 1], [2]]
 
 
 def test_many_words_at_once_are_the_same_as_one_by_one():
@@ -574,3 +604,82 @@ def test_hundreds_of_tags_need_no_table_of_all_triples():
         [[model.transitions_.probabilities(np.array([pair]), np.array([w]))[0] for w in range(301)] for pair in pairs]
     )
     np.testing.assert_allclose(rows.sum(axis=1), 1.0, atol=1e-9)
+
+
+@pytest.fixture
+def many_tags(monkeypatch):
+    """Makes models of 28 tags that take them for many, in several blocks; words of one case or length share most."""
+    monkeypatch.setattr(guesser, "DENSE_TAGS", 5)
+    monkeypatch.setattr(guesser, "SPARSE_CELLS", 30 * 28)
+    monkeypatch.setattr(sparse_guess, "WIDE", 2)
+    random = np.random.default_rng(3)
+    text = []
+    for _ in range(150):
+        words = ["".join(random.choice([*"abcdeAB-1"], random.integers(1, 6))) for _ in range(6)]
+        tags = [
+            f"T{random.integers(4) if len(word) < 3 else ord(word[-1]) % 13 + random.integers(14)}" for word in words
+        ]
+        text.append((" ".join([*words, "the"]), " ".join([*tags, "D"])))
+    sentences = [Sentence(words.split(), tags.split()) for words, tags in text]
+    return lambda **settings: HMMTagger(rare_count=3).fit(sentences, **settings)
+
+
+STRANGE = ["", "abab", "eee", "dcbaA", "-1-", "Abc", "zzz", "xyz-", "a" * 30, "日本", "the", "1", "BABA"]
+
+
+def test_many_tags_are_guessed_as_few_are(many_tags):
+    emissions = many_tags().emission_model_
+    known = emissions.lexicon.words.strings()
+    words = [*known[:100], *STRANGE, *known[100:]]
+    initial = np.arange(len(words)) % 3
+    own = tag_shares(emissions.lexicon.rows, emissions.lexicon.counts, emissions.lexicon.words.find(words))
+    for letters, shares in ((Letters(words, initial), own), (Letters(words, initial), OwnShares.none())):
+        P = emissions.guesser(letters, shares)
+        np.testing.assert_allclose(P, emissions.guesser.dense(letters, shares), rtol=1e-12)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_a_tag_that_no_description_of_a_word_has_is_evaluated_if_the_word_was_seen_with_it(many_tags):
+    """Files may hold such words; elsewhere the whole word is a description."""
+    emissions = many_tags().emission_model_
+    letters = Letters(["abab", "zzz", "xyz-"])
+    unlikely = np.argsort(emissions.guesser.dense(letters, OwnShares.none()), axis=1)[1:, 0]
+    own = OwnShares(np.array([1, 2]), unlikely, np.ones(2))
+    ((_, guess),) = emissions.guesser.sparse(letters, own, 1)
+    np.testing.assert_allclose(guess.dense(), emissions.guesser.dense(letters, own), rtol=1e-12)
+    cells = set(zip(guess.rows.owners.tolist(), guess.rows.tags.tolist(), strict=True))
+    assert cells >= {(1, int(unlikely[0])), (2, int(unlikely[1]))}
+
+
+def test_words_of_a_group_are_evaluated_at_their_own_tags_only(many_tags):
+    letters = Letters(STRANGE)
+    (_, guess), *_ = many_tags().emission_model_.guesser.sparse(letters, OwnShares.none(), 2)
+    assert guess.rows.widths.min() == 2 and guess.rows.widths.mean() < 20  # of 28
+    assert 1 < len(guess.base) < len(guess.groups)
+
+
+@pytest.mark.parametrize("settings", [{}, {"lexicon": {"zzz": ["T1", "T2"]}}, {"unlabeled": [["zzz", "abc", "the"]]}])
+def test_likely_tags_are_the_best_of_all(many_tags, settings):
+    """Of frequent, rare and unknown words, inside and at the start of sentences."""
+    emissions = many_tags(**settings).emission_model_
+    forms = [*emissions.lexicon.words.strings(), *STRANGE, *map(FirstWord, ["Zab", "Eda"])]
+    every, places = emissions(forms)
+    tags, scores, ids = emissions.likely_tags(forms, 4, 0.05)
+    np.testing.assert_array_equal(ids, places)
+    for i, row in enumerate(every + np.log(emissions.prior)):
+        likely = [int(tag) for tag in np.argsort(-row, kind="stable")[:4] if row[tag] >= row.max() + log(0.05)]
+        kept = tags[i][tags[i] >= 0]
+        np.testing.assert_allclose(row[kept], row[likely], rtol=1e-12)  # ties may change places
+        np.testing.assert_allclose(scores[i][: len(kept)], every[i][kept], rtol=1e-12)
+        assert np.isneginf(scores[i][len(kept) :]).all() and len(set(kept.tolist())) == len(kept)
+
+
+@pytest.mark.parametrize("dense_tags", [0, 128])
+def test_no_words_and_few_tags_have_likely_tags(monkeypatch, dense_tags):
+    monkeypatch.setattr(guesser, "DENSE_TAGS", dense_tags)
+    emissions = fitted().emission_model_
+    tags, scores, ids = emissions.likely_tags([], 10, 0.01)
+    assert tags.shape == scores.shape == (0, 4) and len(ids) == 0
+    tags, scores, _ = emissions.likely_tags(["dog", "xyzzy"], 10, 1e-9)
+    assert tags[0, 0] == 2 and [sorted(row) for row in tags.tolist()] == [[0, 1, 2, 3]] * 2
+    assert np.isfinite(scores).all()

@@ -7,6 +7,7 @@ import struct
 import time
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -401,6 +402,41 @@ def test_a_guesser_that_leans_out_of_all_bounds_is_refused(tmp_path, value):
         forged = np.full_like(found["guesser.kappas"], value)
     rewrite(path, **{"guesser.kappas": forged})
     refused(path)
+
+
+@pytest.mark.parametrize(("row", "column", "value"), [(slice(None), 1, 0), (slice(None), 0, 0), (3, slice(None), 255)])
+def test_keys_of_a_guesser_must_rise_and_have_32_bits(tmp_path, row, column, value):
+    path = tmp_path / "model.npz"
+    save_model(HMMTagger().fit(CORPUS), path)
+    with np.load(path) as found:
+        forged = found["guesser.gaps"].copy()
+    forged[row, column] = value
+    rewrite(path, **{"guesser.gaps": forged})
+    refused(path, "ascending")
+
+
+@pytest.mark.parametrize("change", [lambda keys: keys.astype(np.uint32), lambda keys: keys[:-1]])
+def test_keys_of_an_older_guesser_are_checked(tmp_path, change):
+    path = tmp_path / "model.npz"
+    path.write_bytes((Path(__file__).parent / "models" / "format-2-hmm.npz").read_bytes())
+    with np.load(path) as found:
+        forged = change(found["guesser.keys"])
+    rewrite(path, **{"guesser.keys": forged})
+    refused(path, "as many as its levels")
+
+
+def test_a_guesser_is_read_as_it_was_written(tmp_path):
+    path, model = tmp_path / "model.npz", HMMTagger().fit(CORPUS)
+    save_model(model, path)
+    levels, others = (
+        [level for levels in tagger.emission_model_.guesser.spelling_models for level in levels]
+        for tagger in (model, load_model(path))
+    )
+    assert len(levels) == len(others) > 20
+    for level, other in zip(levels, others, strict=True):
+        assert level.keys.dtype == other.keys.dtype == np.uint32 and level.kappa == other.kappa
+        np.testing.assert_array_equal(level.keys, other.keys)
+        np.testing.assert_array_equal(level.counts, other.counts)
 
 
 def test_a_guesser_of_few_bits_is_read(tmp_path):

@@ -6,7 +6,8 @@ Read in this order:
 - `transitions`: P(tag | two tags before), smoothed by deleted interpolation;
 - `lexicalized`: transitions and emissions that look at frequent words too;
 - `emissions`: P(word | tag) of known and unknown words (`word_tags` has word forms and sparse tables);
-- `guesser`: tags of unknown words from their spelling (`affixes` has the keys, `opinion_pool` the combination);
+- `guesser`: tags of unknown words from their spelling (`affixes` has the keys, `spelling_levels` the counts under them,
+  `opinion_pool` the combination, `sparse_guess` the same for large tag sets);
 - `smoothing`: the Dirichlet smoothing used by `lexicalized` and `guesser`;
 - `scorer`: lattices of new text, and the terms of a path's score;
 - `em`: Baum–Welch for partly tagged and untagged text;

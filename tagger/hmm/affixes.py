@@ -13,6 +13,7 @@ import numpy as np
 from tagger.arrays.string_spans import code_points, powers
 
 Q = 0xD1342543DE82EF95
+MULTIPLIER = 0x9E3779B97F4A7C15  # odd, so that multiplication modulo 2^64 is a bijection
 UPPER, LOWER, DIGIT, OTHER = range(4)
 NO_KEY = np.uint64(0)  # the key of a property that a word lacks
 INSIDE, KNOWN_IN_LOWER_CASE, NEW = range(3)  # inside a sentence, or its capitalised first word: see `Letters.initial`
@@ -118,4 +119,15 @@ def letter_class(letter: str) -> int:
 
 def combine_keys(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Make one key of each pair of keys; NO_KEY where the first is."""
-    return np.where(keys == NO_KEY, NO_KEY, (keys ^ (others * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(Q))
+    return np.where(keys == NO_KEY, NO_KEY, (keys ^ (others * np.uint64(MULTIPLIER))) * np.uint64(Q))
+
+
+def shorten_keys(keys: np.ndarray) -> np.ndarray:
+    """Hash keys (B,) to 32 bits: the highest of a product, since short strings have small keys.
+
+    NO_KEY stays 0, and no other key becomes 0. Among n descriptions an unseen one is mistaken for a seen one with
+    probability n / 2^32.
+    """
+    short = np.maximum((keys * np.uint64(MULTIPLIER)) >> np.uint64(32), np.uint64(1)).astype(np.uint32)
+    short[keys == NO_KEY] = 0
+    return short

@@ -11,17 +11,20 @@ corpus stay possible.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
 from tagger.arrays.npz import MIN_POSITIVE, Archive, Arrays
+from tagger.arrays.ragged import RaggedRows, ranges
 from tagger.errors import TrainingError
 from tagger.escaping import quote
 from tagger.hmm.affixes import INSIDE, KNOWN_IN_LOWER_CASE, NEW, Letters
 from tagger.hmm.guesser import Guesser, tag_shares
 from tagger.hmm.smoothing import best_kappa
+from tagger.hmm.sparse_guess import OwnShares
 from tagger.hmm.word_tags import FirstWord, RawTextTable, WordForm, WordTagTable, lower_first_words, split_forms
 from tagger.sentence import Words
 from tagger.words.lexicon import Lexicon
@@ -75,17 +78,14 @@ class EmissionModel:
         words, first = split_forms(forms)
         ids, K = self.lexicon.words.find(words), len(self.prior)
         entries, owners = self.lexicon.rows.known_entries(ids)
-        seen = np.bincount(owners, weights=self.lexicon.counts[entries], minlength=len(words))
+        seen = self.seen(ids)
         guess = np.tile(self.guesser.prior, (len(words), 1))
         rare = np.flatnonzero(seen <= self.rare_count)
-        own_shares = tag_shares(self.lexicon.rows, self.lexicon.counts, ids[rare], K)
-        strings = [words[i] for i in rare.tolist()]
-        guess[rare] = self.guesser(Letters(strings, initial_kinds(self.lexicon, strings, first[rare])), own_shares)
+        guess[rare] = self.guesser(*self.spelling(words, first, ids, rare))
         if len(self.allowed.words):
             restrict_guess(guess, self.allowed.dense(lower_first_words(words, first, self.allowed.words), K))
         # λ / (count(x) + λ) · guess · P(x) / P(t), plus B for the tags seen with x
-        share = self.strength / (seen + self.strength) * np.maximum(seen, 1) / self.lexicon.counts.sum()
-        P = guess * share[:, None]
+        P = guess * self.guess_share(seen)[:, None]
         P /= self.prior
         P[owners, self.lexicon.rows.tags[entries]] += self.B[entries]
         if len(self.raw):
@@ -93,9 +93,79 @@ class EmissionModel:
         with np.errstate(divide="ignore"):  # a lexicon makes tags impossible
             return np.log(P, out=P), ids
 
+    def seen(self, ids: np.ndarray) -> np.ndarray:
+        """Return how often words of the lexicon, or -1, were seen."""
+        return np.asarray(np.append(self.lexicon.totals, 0)[ids])
+
+    def guess_share(self, seen: np.ndarray) -> np.ndarray:
+        """Compute λ / (count(x) + λ) · P(x), the factor of the guess, of words seen that often; 0 counts as 1."""
+        return np.asarray(self.strength / (seen + self.strength) * np.maximum(seen, 1) / self.lexicon.counts.sum())
+
+    def spelling(
+        self, words: Sequence[str], first: np.ndarray, ids: np.ndarray, rare: np.ndarray
+    ) -> tuple[Letters, OwnShares]:
+        """Return the letters of the `rare` words (indices) and their own part of the guesser's counts.
+
+        `first` (words,) marks first words of sentences, `ids` (words,) are the words' places in the lexicon.
+        """
+        strings = [words[i] for i in rare.tolist()]
+        letters = Letters(strings, initial_kinds(self.lexicon, strings, first[rare]))
+        return letters, tag_shares(self.lexicon.rows, self.lexicon.counts, ids[rare])
+
+    def likely_tags(
+        self, forms: Sequence[WordForm], width: int, ratio: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Find the likeliest tags of words by P(t | x), those at least `ratio` times as probable as the best.
+
+        Returns tags (words, width), best first, with -1 after the last; log P(x | t) of these, (words, width), with
+        -inf after the last; and the words' places in the lexicon (words,). `width` is cut to K. Of many tags, only the
+        ones that can be likely are evaluated.
+        """
+        # Untagged text and a lexicon may change the order of all tags.
+        if self.guesser.few_tags or len(self.raw) or len(self.allowed.words):
+            scores, ids = self(forms)
+            return *likeliest(scores, scores + np.log(self.prior), width, ratio), ids
+        words, first = split_forms(forms)
+        ids, width = self.lexicon.words.find(words), min(width, len(self.prior))
+        tags, scores = np.full((len(words), width), -1), np.full((len(words), width), -np.inf)
+        for block, rows, P in self.sparse_blocks(words, first, ids, width):
+            entries, owners, ranks = likeliest_entries(rows, P, width, ratio)
+            chosen, at = rows.tags[entries], (block[owners], ranks)
+            tags[at], scores[at] = chosen, np.log(P[entries] / self.prior[chosen])
+        return tags, scores, ids
+
+    def sparse_blocks(
+        self, words: Sequence[str], first: np.ndarray, ids: np.ndarray, width: int
+    ) -> Iterator[tuple[np.ndarray, RaggedRows, np.ndarray]]:
+        """Yield P(x | t) · P(t) of blocks of words at the tags that may be among the `width` likeliest.
+
+        P(x | t) · P(t) = λ / (count(x) + λ) · guess(t | x) · P(x), plus B · P(t) for the tags seen with x
+        """
+        seen, K = self.seen(ids), len(self.prior)
+        rare, frequent = np.flatnonzero(seen <= self.rare_count), np.flatnonzero(seen > self.rare_count)
+        guesses = self.guesser.sparse(*self.spelling(words, first, ids, rare), width)
+        blocks = ((rare[block], guess.rows, guess.P) for block, guess in guesses)
+        for block, rows, guess in chain(blocks, self.frequent_block(frequent, ids[frequent], width)):
+            of_entry = rows.owners
+            P = guess * self.guess_share(seen[block])[of_entry]
+            entries, owners = self.lexicon.rows.known_entries(ids[block])
+            tags = self.lexicon.rows.tags[entries]  # all of them are in the rows
+            P[np.searchsorted(of_entry * K + rows.tags, owners * K + tags)] += self.B[entries] * self.prior[tags]
+            yield block, rows, P
+
+    def frequent_block(
+        self, words: np.ndarray, ids: np.ndarray, width: int
+    ) -> list[tuple[np.ndarray, RaggedRows, np.ndarray]]:
+        """Return frequent words, their own tags with the `width` likeliest ones, and the guess for these, P_0."""
+        K, prior = len(self.prior), self.guesser.prior
+        entries, owners = self.lexicon.rows.known_entries(ids)
+        usual = np.arange(len(ids))[:, None] * K + np.argsort(-prior, kind="stable")[:width]
+        rows = RaggedRows.of(np.unique(np.append(usual, owners * K + self.lexicon.rows.tags[entries])), len(ids), K)
+        return [(words, rows, prior[rows.tags])] if len(ids) else []
+
     def frequent(self, ids: np.ndarray) -> np.ndarray:
         """Return True for each word of the lexicon seen more than `rare_count` times; False for -1, unknown."""
-        return np.asarray(np.append(self.lexicon.totals, 0)[ids] > self.rare_count)
+        return self.seen(ids) > self.rare_count
 
     def add_raw(self, forms: Sequence[WordForm], added: np.ndarray, factor: np.ndarray) -> EmissionModel:
         """Return the model with P'(x | t) = factor · (P(x | t) + added).
@@ -172,3 +242,31 @@ def initial_kinds(lexicon: Lexicon, words: Sequence[str], first: np.ndarray) -> 
     capital = np.array([low != word for low, word in zip(lows, firsts, strict=True)], bool)
     kinds[places[capital]] = np.where(lexicon.known(lows), KNOWN_IN_LOWER_CASE, NEW)[capital]
     return kinds
+
+
+def likeliest(scores: np.ndarray, likely: np.ndarray, width: int, ratio: float) -> tuple[np.ndarray, np.ndarray]:
+    """Choose tags by log P(t | x) + constant, `likely` (words, K), and their `scores`: see `EmissionModel.likely_tags`.
+
+    `likely` is overwritten.
+    """
+    likely[likely < likely.max(axis=1, keepdims=True) + np.log(ratio)] = -np.inf
+    tags = np.argsort(-likely, axis=1, kind="stable")[:, :width]
+    possible = ~np.isneginf(np.take_along_axis(likely, tags, axis=1))
+    return np.where(possible, tags, -1), np.where(possible, np.take_along_axis(scores, tags, axis=1), -np.inf)
+
+
+def likeliest_entries(
+    rows: RaggedRows, P: np.ndarray, width: int, ratio: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Choose the `width` largest of P in each row, best first, that are at least `ratio` times its best.
+
+    Returns the entries, the row of each and its rank there.
+    """
+    least = ratio * np.maximum.reduceat(P, rows.bounds[:-1])
+    entries = np.flatnonzero(np.repeat(least, rows.widths) <= P)
+    owners = np.searchsorted(rows.bounds, entries, side="right") - 1
+    order = np.lexsort((-P[entries], owners))  # ties in the order of tags
+    entries, owners = entries[order], owners[order]
+    ranks = ranges(np.bincount(owners, minlength=len(rows)))
+    best = ranks < width
+    return entries[best], owners[best], ranks[best]

@@ -18,25 +18,27 @@ maximise the likelihood of the rarest words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tagger.arrays.keyed import find_keys
 from tagger.arrays.npz import MAX_COUNT, MIN_POSITIVE, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows, sums_to
-from tagger.hmm.affixes import NO_KEY, Letters, combine_keys
+from tagger.hmm.affixes import Letters, combine_keys
 from tagger.hmm.opinion_pool import fit_weights, keep_likely_tags, pool
-from tagger.hmm.smoothing import best_kappa, smooth
+from tagger.hmm.sparse_guess import LevelRows, OwnShares, SparseGuess, SparsePool
+from tagger.hmm.spelling_levels import Level, SpellingKeys, key_arrays, learn_levels, restore_keys, split_levels
 
 PREFIX_LENGTH = 5
 BLOCK_CELLS = 1 << 16  # words × tags guessed together
+SPARSE_CELLS = 1 << 20  # the same where few of the tags are evaluated
+DENSE_TAGS = 128  # up to this many, all tags are evaluated
+NESTED_LEVELS = {"suffix and case": 2, "suffix": 0, "prefix and case": 0, "prefix": 0}  # the first level of affixes
+GENERAL_LEVELS = {"suffix and case": 2, "length": 1}  # the number of general levels, for `sparse_guess`
 FIT_CELLS = 1 << 18  # words × tags that the weights are fitted to, at most
 FIT_WORDS = 1000  # words that the weights are fitted to, at most
 FIT_TAGS = 256  # tags per word that the weights are fitted to; more if a word has more
 
-SpellingKeys = list[np.ndarray]  # the descriptions (words,) of words by one spelling model, from general to specific
 WHOLE_WORD = "whole word"
 
 
@@ -54,33 +56,6 @@ def spelling_keys(letters: Letters, suffix_length: int) -> dict[str, SpellingKey
     }
 
 
-@dataclass(frozen=True)
-class Level:
-    """One level of a spelling model: sparse tag counts of its descriptions, and κ for the level above."""
-
-    keys: np.ndarray  # (descriptions,) ascending
-    rows: RaggedRows
-    counts: np.ndarray  # of each entry
-    kappa: float
-
-    def refine(self, P: np.ndarray, scale: np.ndarray, keys: np.ndarray, own_shares: np.ndarray | None = None) -> None:
-        """Smooth in place: scale (words,) · P (words, K) goes in as the level above, and comes out as this level.
-
-        `own_shares` (words, K) is subtracted from the counts. With count their sum, 0 for an unseen description:
-
-            (counts + κ · scale · P) / (count + κ)  =  (scale · κ / (count + κ)) · (P + counts / (scale · κ))
-
-        The right side changes P only at the sparse counts.
-        """
-        entries, owners = self.rows.known_entries(find_keys(self.keys, keys))  # NO_KEY is never among the keys
-        cells, counts = owners * P.shape[1] + self.rows.tags[entries], self.counts[entries].astype(float)
-        if own_shares is not None:
-            counts = np.maximum(counts - own_shares.ravel()[cells], 0.0)
-        P.ravel()[cells] += counts / (scale * self.kappa)[owners]
-        scale *= self.kappa / (np.bincount(owners, weights=counts, minlength=len(P)) + self.kappa)
-        np.maximum(scale, MIN_POSITIVE, out=scale)
-
-
 class Guesser:
     """The pooled spelling models.
 
@@ -89,6 +64,11 @@ class Guesser:
 
     def __init__(self, prior: np.ndarray, spelling_models: list[list[Level]], weights: np.ndarray) -> None:
         self.prior, self.spelling_models, self.weights = prior, spelling_models, weights
+
+    @property
+    def few_tags(self) -> bool:
+        """True if it is faster to evaluate all tags than to choose the ones that matter."""
+        return len(self.prior) <= DENSE_TAGS
 
     @property
     def suffix_length(self) -> int:
@@ -120,7 +100,7 @@ class Guesser:
         rarest = rare & (total == total[rare].min())
         fitted = sample_words(rarest, K)
         sample = np.concatenate([fitted, sample_words(rare & ~rarest, K)])
-        own_shares = tag_shares(rows, counts, sample, K)
+        own_shares = tag_shares(rows, counts, sample).dense(len(sample), K)
         guesser = cls(prior, models, np.ones(1 + len(models)))
         width = max(FIT_TAGS, int(rows.widths[sample].max()))
         scores, gold = guesser.likely_scores(take_words(keys.values(), sample), own_shares, width)
@@ -128,19 +108,59 @@ class Guesser:
         P, _ = pool(guesser.weights, scores)
         return guesser, sample, P[gold > 0]
 
-    def __call__(self, letters: Letters, own_shares: np.ndarray | None = None) -> np.ndarray:
-        """Compute P(tag) (words, K); `own_shares` (words, K), the words' own part of the counts, is left out."""
-        keys, words = spelling_keys(letters, self.suffix_length).values(), len(letters.lengths)
-        P = np.empty((words, len(self.prior)))
-        for block in self.blocks(words):
-            scores = self.expert_scores(take_words(keys, block), None if own_shares is None else own_shares[block])
-            P[block], _ = pool(self.weights, scores)
+    def __call__(self, letters: Letters, own: OwnShares | None = None) -> np.ndarray:
+        """Compute P(tag) (words, K); `own`, the words' own part of the counts, is left out."""
+        own = own or OwnShares.none()
+        if self.few_tags:
+            return self.dense(letters, own)
+        P = np.empty((len(letters.lengths), len(self.prior)))
+        for block, guess in self.sparse(letters, own, 1):
+            P[block] = guess.dense()
         return P
 
-    def blocks(self, words: int) -> list[slice]:
+    def dense(self, letters: Letters, own: OwnShares) -> np.ndarray:
+        """Compute P(tag) (words, K) from the scores of all models for all tags."""
+        keys, words, K = spelling_keys(letters, self.suffix_length).values(), len(letters.lengths), len(self.prior)
+        P, own_shares = np.empty((words, K)), own.dense(words, K)
+        for block in self.blocks(words):
+            P[block], _ = pool(self.weights, self.expert_scores(take_words(keys, block), own_shares[block]))
+        return P
+
+    def sparse(self, letters: Letters, own: OwnShares, width: int) -> Iterator[tuple[slice, SparseGuess]]:
+        """Yield the guesses of blocks of words, with the `width` likeliest tags of each word among their rows."""
+        keys = spelling_keys(letters, self.suffix_length)
+        found = [self.find(i, of_model, NESTED_LEVELS.get(name)) for i, (name, of_model) in enumerate(keys.items())]
+        for block in self.blocks(len(letters.lengths), SPARSE_CELLS):
+            pool = SparsePool(self.prior, self.weights, own.block(block.start, block.stop), block.stop - block.start)
+            for i, (name, levels) in enumerate(zip(keys, self.spelling_models, strict=True)):
+                general = GENERAL_LEVELS.get(name, 0)
+                pool.add_model(
+                    [
+                        LevelRows(i, level.kappa, level.rows, level.counts, level.totals, index[block], k < general)
+                        for k, (level, index) in enumerate(zip(levels, found[i], strict=True))
+                    ]
+                )
+            yield block, pool.evaluate(width)
+
+    def find(self, model: int, keys: SpellingKeys, nested: int | None) -> list[np.ndarray]:
+        """Find the descriptions (words,) of each level, -1 where there is none.
+
+        From level `nested` on, descriptions are affixes: where one is unseen, all longer ones are.
+        """
+        found: list[np.ndarray] = []
+        for k, (level, key) in enumerate(zip(self.spelling_models[model], keys, strict=True)):
+            if nested is None or k <= nested:
+                found.append(level.find(key))
+                continue
+            seen = np.flatnonzero(found[-1] >= 0)
+            found.append(np.full(len(key), -1))
+            found[-1][seen] = level.find(key[seen])
+        return found
+
+    def blocks(self, words: int, cells: int = BLOCK_CELLS) -> list[slice]:
         """Cut words into blocks whose arrays stay in the processor's cache."""
-        size = max(1, BLOCK_CELLS // len(self.prior))
-        return [slice(i, i + size) for i in range(0, words, size)]
+        size = max(1, cells // len(self.prior))
+        return [slice(i, min(i + size, words)) for i in range(0, words, size)]
 
     def expert_scores(self, keys: list[SpellingKeys], own_shares: np.ndarray | None) -> np.ndarray:
         """Compute the scores (words, 1 + models, K) of the pool: log P_0, and log P_i / P_0 of each spelling model."""
@@ -168,28 +188,31 @@ class Guesser:
         levels = [level for levels in self.spelling_models for level in levels]
         widths = np.concatenate([level.rows.widths for level in levels])
         rows = RaggedRows(widths, np.concatenate([level.rows.tags for level in levels]))
-        return {
-            "guesser.keys": np.concatenate([level.keys for level in levels]),
+        arrays = {
             "guesser.sizes": narrow(np.array([len(level.keys) for level in levels])),
             "guesser.levels": narrow(np.array([len(levels) for levels in self.spelling_models])),
             "guesser.counts": np.concatenate([level.counts for level in levels]),
             "guesser.kappas": np.array([level.kappa for level in levels]),
             "guesser.weights": self.weights,
             "guesser.prior": self.prior,
-        } | rows.arrays("guesser")
+        }
+        return key_arrays(levels) | arrays | rows.arrays("guesser")
 
     @classmethod
     def restore(cls, archive: Archive, K: int) -> Guesser:
-        keys, sizes = archive.take("guesser.keys", "u", None), archive.take("guesser.sizes", "u", None)
+        sizes = archive.take("guesser.sizes", "u", None)
+        keys = restore_keys(archive, sizes)
         rows = RaggedRows.restore(archive, "guesser", len(keys), K)
         counts = archive.take("guesser.counts", "f", len(rows.tags))
         kappas, prior = archive.take("guesser.kappas", "f", len(sizes)), archive.take("guesser.prior", "f", K)
         models = len(spelling_keys(Letters([]), 0))
         levels = archive.take("guesser.levels", "u", models).astype(np.int64)
         weights = archive.take("guesser.weights", "f", 1 + models)
-        fits = sums_to(sizes, len(keys)) and sums_to(levels, len(sizes)) and keys.dtype == np.uint64
         suffix_length = int(levels[1])
-        fits = fits and [*map(len, spelling_keys(Letters([]), suffix_length).values())] == levels.tolist()
+        fits = (
+            sums_to(levels, len(sizes))
+            and [*map(len, spelling_keys(Letters([]), suffix_length).values())] == levels.tolist()
+        )
         archive.check(fits, "expected levels of its guesser that match its suffix length")
         positive = within(counts, MIN_POSITIVE, MAX_COUNT) and within(prior, MIN_POSITIVE, 2)
         archive.check(positive, "expected positive finite counts in its guesser")
@@ -208,51 +231,6 @@ def within(numbers: np.ndarray, low: float, high: float) -> bool:
     return not numbers.size or (low < float(numbers.min()) and float(numbers.max()) < high)
 
 
-def split_levels(
-    keys: np.ndarray, sizes: np.ndarray, rows: RaggedRows, counts: np.ndarray, kappas: np.ndarray, levels: np.ndarray
-) -> list[list[Level]]:
-    """Cut the stored arrays, which hold all levels of all models, into the levels of each spelling model."""
-    ends = np.cumsum(sizes)
-    every = []
-    for begin, end, kappa in zip((ends - sizes).tolist(), ends.tolist(), kappas.tolist(), strict=True):
-        inside = slice(int(rows.bounds[begin]), int(rows.bounds[end]))
-        of_level = RaggedRows(rows.widths[begin:end], rows.tags[inside])
-        every.append(Level(keys[begin:end], of_level, counts[inside], kappa))
-    stops = np.cumsum(levels)
-    return [every[begin:end] for begin, end in zip((stops - levels).tolist(), stops.tolist(), strict=True)]
-
-
-def learn_levels(
-    keys: SpellingKeys, owners: np.ndarray, tags: np.ndarray, share: np.ndarray, prior: np.ndarray
-) -> list[Level]:
-    """Learn the levels of one spelling model, from entries (word, tag, share) in ascending order of tags."""
-    guess = prior[tags]  # P_{k-1} of each entry's tag, without the entry's word
-    levels = []
-    for key in keys:
-        # A stable sort by key brings the entries of a description together, and those of each of its tags among them.
-        order = np.flatnonzero(key[owners] != NO_KEY)
-        order = order[np.argsort(key[owners[order]], kind="stable")]
-        of_entry, tag, mass = key[owners[order]], tags[order], share[order]
-        new_key = changes(of_entry)
-        new_cell = new_key | changes(tag)
-        description, cell = np.cumsum(new_key) - 1, np.cumsum(new_cell) - 1
-        total, of_tag = np.bincount(description, weights=mass), np.bincount(cell, weights=mass)
-        # The shares of a word sum to 1: without the word a description has 1 less in all.
-        left_out = of_tag[cell] - mass, total[description] - 1.0, guess[order]
-        kappa = best_kappa(*left_out, mass)
-        guess[order] = smooth(*left_out, kappa)
-        rows = RaggedRows(np.bincount(description[new_cell]), tag[new_cell])
-        levels.append(Level(of_entry[new_key], rows, of_tag.astype(np.float32), kappa))
-    return levels
-
-
-def changes(numbers: np.ndarray) -> np.ndarray:
-    """Return True for each number that differs from the one before; the first does."""
-    differs = np.ones(len(numbers), bool)
-    differs[1:] = numbers[1:] != numbers[:-1]
-    return differs
-
-
 def sample_words(mask: np.ndarray, K: int) -> np.ndarray:
     """Choose evenly spaced words among those that are True, at most FIT_WORDS and FIT_CELLS."""
     words = np.flatnonzero(mask)
@@ -260,10 +238,8 @@ def sample_words(mask: np.ndarray, K: int) -> np.ndarray:
     return words if len(words) <= most else words[np.linspace(0, len(words) - 1, most).astype(np.int64)]
 
 
-def tag_shares(rows: RaggedRows, counts: np.ndarray, words: np.ndarray, K: int) -> np.ndarray:
-    """Compute the share of each tag in a word's tokens, (words, K); zeros where the word is -1, unknown."""
+def tag_shares(rows: RaggedRows, counts: np.ndarray, words: np.ndarray) -> OwnShares:
+    """Compute the share of each tag in a word's tokens; there is none where the word is -1, unknown."""
     entries, owners = rows.known_entries(words)
     total = np.bincount(owners, weights=counts[entries], minlength=len(words))
-    out = np.zeros((len(words), K))
-    out[owners, rows.tags[entries]] = counts[entries] / total[owners]
-    return out
+    return OwnShares(owners, rows.tags[entries], counts[entries] / total[owners])

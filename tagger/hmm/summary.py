@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tagger.arrays.keyed import find_keys
 from tagger.hmm.affixes import Letters
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.guesser import spelling_keys
@@ -103,7 +102,7 @@ def informative_suffixes(classes: list[str], emissions: EmissionModel) -> Sectio
     for n, (key, level) in enumerate(zip(keys, levels, strict=False), 1):
         _, first = np.unique(key, return_index=True)
         bounds = level.rows.bounds
-        for i, place in zip(first.tolist(), find_keys(level.keys, key[first]).tolist(), strict=True):
+        for i, place in zip(first.tolist(), level.find(key[first]).tolist(), strict=True):
             if place < 0:
                 continue
             inside = slice(int(bounds[place]), int(bounds[place + 1]))

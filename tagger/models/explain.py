@@ -74,7 +74,7 @@ def explain_sentence(
                 runner_up_probability=0.0 if other is None else float(P[t, other]),
                 difference=sum(reason.value for reason in reasons),
                 reasons=sorted(reasons, key=lambda reason: -abs(reason.value)),
-                is_candidate=other is None or P[t, other] > 0 or considers(model, words, t, other),
+                is_candidate=other is None or bool(P[t, other]) or considers(model, words, t, other),
             )
         )
     return out
