@@ -11,7 +11,7 @@ from paths import TEST, TRAIN
 from program import run
 
 from tagger import CRFTagger, HMMTagger, Sentence, load_model, read_corpus, save_model
-from tagger.crf import candidate_scorer, settings
+from tagger.crf import candidate_scorer, node_scorer, settings
 from tagger.errors import ModelError, TrainingError
 from tagger.features.template import describe
 from tagger.models.checkpoint import Checkpoint
@@ -96,10 +96,13 @@ def compare(model, words, lattice, allowed=None):
     return len(every)
 
 
-@pytest.mark.parametrize("large", [0, 1000])
-def test_every_answer_equals_its_definition_path_by_path(model, monkeypatch, large):
-    """By both scorers of nodes: with rows of all tags, and without them for large tag sets."""
+@pytest.mark.parametrize("large, wide", [(1000, 0), (0, 0), (0, 12), (0, 1000)])
+def test_every_answer_equals_its_definition_path_by_path(model, monkeypatch, large, wide):
+    """By both scorers of nodes: with rows of all tags, and without them for large tag sets, in tables or not."""
     monkeypatch.setattr(candidate_scorer, "LARGE_TAG_SET", large)
+    monkeypatch.setattr(node_scorer, "WIDE_TEMPLATE", wide)
+    sizes = np.diff(model.features_.bases)
+    assert sizes.min() < 12 < sizes.max() < 1000
     score = model.build_scorer()
     paths = [compare(model, words, score([words])) for words in WORDS]
     assert max(paths) > 20

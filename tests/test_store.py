@@ -17,7 +17,11 @@ from tagger.errors import FileError, ModelError
 from tagger.models.store import FORMAT
 
 CORPUS = [Sentence(["the", "dog", "barks"], ["D", "N", "V"]), Sentence(["a", "cat"], ["D", "N"])]
-KINDS = {"hmm": HMMTagger(rare_count=1), "crf": CRFTagger(max_iterations=5)}
+KINDS = {
+    "hmm": HMMTagger(rare_count=1),
+    "crf": CRFTagger(max_iterations=5),
+    "crf over candidates": CRFTagger(max_iterations=5, order=2),
+}
 
 
 @pytest.fixture(params=list(KINDS))
@@ -272,16 +276,17 @@ def test_bombs_whose_members_overlap_are_refused(tmp_path):
 
 def test_strings_must_be_text_in_their_order(path):
     with np.load(path) as found:
-        blob, lengths = found["words.blob"], found["words.lengths"]
+        (words,) = {"words", "hmm.words"}.intersection(name.removesuffix(".blob") for name in found)
+        blob, lengths = found[f"{words}.blob"], found[f"{words}.lengths"]
     content = path.read_bytes()
-    rewrite(path, **{"words.blob": np.full_like(blob, 0xFF)})
+    rewrite(path, **{f"{words}.blob": np.full_like(blob, 0xFF)})
     refused(path)
     path.write_bytes(content)
-    rewrite(path, **{"words.blob": blob[::-1].copy(), "words.lengths": lengths[::-1].copy()})
+    rewrite(path, **{f"{words}.blob": blob[::-1].copy(), f"{words}.lengths": lengths[::-1].copy()})
     refused(path)
     path.write_bytes(content)
     same = np.frombuffer(b"x" * 20, np.uint8)
-    rewrite(path, **{"words.blob": same, "words.lengths": np.ones(20, np.uint8)})
+    rewrite(path, **{f"{words}.blob": same, f"{words}.lengths": np.ones(20, np.uint8)})
     refused(path)
 
 
