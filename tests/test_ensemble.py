@@ -27,11 +27,28 @@ def together(members):
     return Ensemble(members, [f"{i}.npz" for i in range(len(members))])
 
 
+def lattices_of(members, words):
+    """The lattice of each member; a CRF beside an HMM of second order scores the HMM's candidates."""
+    lattices = [next(member.lattices([words]))[1] for member in members]
+    if [member.kind for member in members] == ["hmm", "crf"]:
+        lattices[1] = members[1].build_candidate_scorer()([words], lattices[0])
+    return lattices
+
+
 def test_marginals_are_the_mean(members):
-    found = together(members).predict_marginals(WORDS + STRANGE)
-    each = [member.predict_marginals(WORDS + STRANGE) for member in members]
-    for P, own in zip(found, zip(*each, strict=True), strict=True):
-        np.testing.assert_allclose(P, sum(own) / len(own), atol=1e-12)
+    for words, P in zip(WORDS + STRANGE, together(members).predict_marginals(WORDS + STRANGE), strict=True):
+        each = [lattice.marginals() for lattice in lattices_of(members, words)]
+        np.testing.assert_allclose(P, np.reshape(sum(each) / len(each), P.shape), atol=1e-12)
+
+
+def test_a_crf_on_the_candidates_of_an_hmm_is_the_crf_without_the_other_tags():
+    hmm, crf = MODELS["hmm"]().fit(WORDS, TAGS), MODELS["crf"]().fit(WORDS, TAGS)
+    for words in WORDS:
+        candidates, own = lattices_of([hmm, crf], words)[0], next(crf.lattices([words]))[1]
+        few = lattices_of([hmm, crf], words)[1]
+        allowed = few.candidates.dense(np.ones(len(few.candidates.tags)), len(hmm.classes_)) > 0
+        np.testing.assert_allclose(few.marginals(), own.restrict(allowed).marginals(), atol=1e-6)
+        assert (allowed <= (candidates.marginals() > 0)).all()
 
 
 def test_the_best_tags_are_the_most_probable_ones(members):
@@ -61,7 +78,7 @@ def test_constraints_reach_every_member(members):
     allowed[1] = [tag == "V" for tag in ensemble.classes_]
     (_, lattice), *_ = ensemble.lattices(WORDS[:1])
     found = lattice.restrict(allowed).marginals()
-    each = [next(member.lattices(WORDS[:1]))[1].restrict(allowed).marginals() for member in members]
+    each = [own.restrict(allowed).marginals() for own in lattices_of(members, WORDS[0])]
     np.testing.assert_allclose(found, sum(each) / len(each), atol=1e-12)
     np.testing.assert_allclose(found[1], allowed[1], atol=1e-6)
     nothing = lattice.restrict(np.zeros_like(allowed))

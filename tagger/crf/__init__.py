@@ -2,8 +2,8 @@
 
 Read in this order:
 
-- `tagger`: `CRFTagger`, the estimator, with `settings` (checks), `storage` (the model file), `summary` (`tagger inspect`)
-  and `terms` (`tagger explain`);
+- `tagger`: `CRFTagger`, the estimator; `settings` checks it, `storage` has its file, `summary` and `terms` what `inspect`
+  and `explain` print;
 - `encode`: from tagged sentences to an encoded corpus;
 - `parameters`: the encoded corpus, and the layout of the parameter vector;
 - `score_tables`: from weights to emission scores and back to gradients;

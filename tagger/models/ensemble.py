@@ -11,8 +11,8 @@ product, because one model that is sure and wrong would outweigh the others in a
 probable one at each token, which maximises the expected number of right tokens. The chain between tokens is lost: the
 probability of a tagging is the product of those of its tags, as if tokens were independent given the sentence.
 
-Where a member considers only candidate tags, such as an HMM of second order, members that can score these candidates
-alone (a CRF) do so, and no array of all tags is made.
+Where some members consider only candidate tags, such as an HMM of second order, and all others can score these alone, as
+a CRF can, no array of all tags is made.
 """
 
 from __future__ import annotations
@@ -65,10 +65,11 @@ class Ensemble(Predictor):
         def score(sentences: list[Words]) -> Lattice:
             lattices = {i: m.scorer()(sentences) for i, m in enumerate(members) if i not in on_candidates}
             few = [lattice for lattice in lattices.values() if isinstance(lattice, CandidateLattice)]
+            sparse = bool(few) and len(few) == len(lattices)
             for i, score_candidates in on_candidates.items():
-                lattices[i] = score_candidates(sentences, few[0]) if few else members[i].scorer()(sentences)
-            lengths, ordered = [len(words) for words in sentences], [lattices[i] for i in range(len(members))]
-            return MeanLattice(ordered, lengths, K, sparse=bool(few) and len(few) + len(on_candidates) == len(members))
+                lattices[i] = score_candidates(sentences, few[0]) if sparse else members[i].scorer()(sentences)
+            ordered = [lattices[i] for i in range(len(members))]
+            return MeanLattice(ordered, [len(words) for words in sentences], K, sparse)
 
         return score
 

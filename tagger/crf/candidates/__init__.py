@@ -7,6 +7,6 @@ Read in this order:
   tokens, with its gradient;
 - `scorer`, `node_scorer`: lattices for new text.
 
-The idea to understand: most tokens have one candidate and are fixed. Only the others get scores, and the short pieces of
-sentences that they form are independent of each other (`chain.candidates`).
+The idea to understand: most tokens have one candidate and are fixed. Only the others get scores, and the short pieces
+of sentences that they form are independent of each other (`chain.candidates`).
 """
