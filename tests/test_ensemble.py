@@ -38,7 +38,7 @@ def lattices_of(members, words):
 def test_marginals_are_the_mean(members):
     for words, P in zip(WORDS + STRANGE, together(members).predict_marginals(WORDS + STRANGE), strict=True):
         each = [lattice.marginals() for lattice in lattices_of(members, words)]
-        np.testing.assert_allclose(P, np.reshape(sum(each) / len(each), P.shape), atol=1e-12)
+        np.testing.assert_allclose(P, np.reshape(sum(each) / len(each), P.shape), rtol=1e-5)  # a CRF in float32
 
 
 def test_a_crf_on_the_candidates_of_an_hmm_is_the_crf_without_the_other_tags():

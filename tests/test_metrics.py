@@ -15,7 +15,7 @@ GOLD = [Sentence(["the", "dog", "barks"], ["D", "N", "V"]), Sentence(["zap", "it
 KEYS = {
     *("tokens", "sentences", "accuracy", "accuracy_interval", "sentence_accuracy", "macro", "tags", "unseen_tags"),
     *("known_accuracy", "unknown_accuracy", "ambiguous_accuracy", "known_tokens", "unknown_tokens"),
-    *("ambiguous_tokens", "kappa", "confusions"),
+    *("ambiguous_tokens", "kappa", "confusions", "not_considered"),
 }
 GUESS = [["D", "N", "N"], ["V", "P"], []]
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -64,7 +65,7 @@ class EMTrainer:
         self.forms, self.ids = windows.words, windows.at(0)
         scored = candidates(emissions, transitions)(self.forms)
         self.numbers, self.candidates, self.places = scored["words"], scored["candidates"], scored["places"]
-        self.counted = np.exp(scored["scores"])  # (V, K) P(x | v) of the first model
+        self.counted = np.exp(emissions(self.forms)[0])  # (V, K) P(x | v) of the first model
         self.untagged = text.allowed is None  # then frequent words keep their probabilities
         self.fixed = emissions.frequent(self.numbers) & self.untagged  # (V,)
         lexicon = emissions.lexicon
@@ -101,13 +102,14 @@ class EMTrainer:
         """Compute the expected counts under these transitions and the emissions P (V, K)."""
         with np.errstate(divide="ignore"):
             scores = np.log(P)
+        likely = np.take_along_axis(scores, np.maximum(self.candidates, 0), axis=1)  # (V, C)
         expected = ExpectedCounts([], np.zeros_like(P), 0.0)
         lengths = np.array([len(words) for words in self.text.sentences], np.int64)
         begins = np.cumsum(lengths) - lengths
         for group in batches(lengths):
             lines = self.ids[consecutive(begins[group], lengths[group])]
-            rows = (lines, self.numbers, scores, self.candidates, self.places)
-            lattice = candidate_lattice(lengths[group], transitions, *rows)
+            rows = (lines, self.numbers, likely, self.candidates, self.places)
+            lattice = candidate_lattice(lengths[group], transitions, *rows, partial(gather, scores, lines))
             if self.text.allowed is not None:
                 lattice = lattice.restrict(np.concatenate([self.text.allowed[i] for i in group.tolist()]))
             observe(lattice, lines, self.text.weight, transitions, expected)
@@ -130,6 +132,11 @@ class EMTrainer:
         pseudo = self.n * self.counted
         gain = pseudo * np.log1p(np.divide(expected, pseudo, out=np.zeros_like(pseudo), where=pseudo > 0))
         return float(gain.sum() + (self.mass * np.log(factor)).sum())
+
+
+def gather(scores: np.ndarray, lines: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+    """Return the scores of the lines of some tokens, (tokens, K)."""
+    return np.asarray(scores[lines[tokens]])
 
 
 def sum_groups(numbers: np.ndarray, group: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from tagger.hmm.word_tags import WordForm
 from tagger.models.base import Terms
 from tagger.sentence import Words
 from tagger.words.cache import WordCache
+from tagger.words.windows import Windows
 
 MAX_CANDIDATES = 10  # tags per word
 MIN_RATIO = 3e-3  # of a candidate's probability to that of the word's best tag
@@ -44,9 +46,17 @@ def second_order_scorer(emissions: EmissionModel, transitions: LexicalizedTransi
     cache = WordCache(candidates(emissions, transitions))
 
     def score(sentences: list[Words]) -> Lattice:
-        lines = cache.find(emissions.forms(sentences))
-        arrays = (cache.arrays[name] for name in ("words", "scores", "candidates", "places"))
-        return candidate_lattice([len(words) for words in sentences], transitions, lines, *arrays)
+        forms = emissions.forms(sentences)
+        lines = cache.find(forms)
+        words, scores, tags, places = (cache.arrays[name] for name in ("words", "scores", "candidates", "places"))
+
+        def all_scores(tokens: np.ndarray) -> np.ndarray:
+            flat = list(chain.from_iterable(forms))
+            windows = Windows.of([[flat[i] for i in tokens.tolist()]], 0)
+            return emissions(windows.words)[0][windows.at(0)]
+
+        lengths = list(map(len, sentences))
+        return candidate_lattice(lengths, transitions, lines, words, scores, tags, places, all_scores)
 
     return score
 
@@ -97,32 +107,33 @@ def candidate_lattice(
     scores: np.ndarray,
     tags: np.ndarray,
     places: np.ndarray,
+    all_scores: Callable[[np.ndarray], np.ndarray],
 ) -> CandidateLattice:
     """Make the lattice of sentences whose tokens (N,) have these lines.
 
-    A line is a distinct word: its number `words` (lines,), `scores` (lines, K), candidate `tags` (lines, C), -1 after
-    the last, and the `places` (lines, C) of the word with each.
+    A line is a distinct word: its number `words` (lines,), candidate `tags` (lines, C), -1 after the last, and the
+    `scores` and `places` (lines, C) of the word with each. `all_scores` computes the scores (tokens, K) of some tokens,
+    for constraints.
     """
     K = model.K
 
     def propose(allowed: np.ndarray | None) -> tuple[Candidates, PathScores]:
-        chosen = tags[lines]  # (N, C)
+        chosen, emissions = tags[lines], scores[lines]  # (N, C)
         bound = np.empty(0, np.int64)  # tokens with constraints
         if allowed is not None:
             bound = np.flatnonzero(~allowed.all(axis=1))
-            possible = np.where(allowed[bound], scores[lines[bound]], -np.inf)
-            chosen[bound] = -1
-            chosen[bound, : min(chosen.shape[1], K)] = best_tags(possible, chosen.shape[1])
+            possible = np.where(allowed[bound], all_scores(bound), -np.inf)
+            chosen[bound] = best_tags(possible, chosen.shape[1])
+            emissions[bound] = np.take_along_axis(possible, np.maximum(chosen[bound], 0), axis=1)
         impossible = chosen[:, 0] < 0  # a token that allows nothing has one impossible node
-        chosen[impossible, 0] = 0
+        chosen[impossible, 0], emissions[impossible, 0] = 0, -np.inf
         token, column = np.nonzero(chosen >= 0)
         tag, line = chosen[token, column].astype(np.int64), lines[token]
-        emissions, place = scores[line, tag], places[line, column]
-        emissions = np.where(impossible[token], -np.inf, emissions)
+        place = places[line, column]
         if len(bound):
             others = np.flatnonzero(np.isin(token, bound))
             place[others] = model.places(words[line[others]], tag[others])
-        marked = (np.append(tag, K), np.append(emissions, 0.0), np.append(place, NOT_FREQUENT))
+        marked = (np.append(tag, K), np.append(emissions[token, column], 0.0), np.append(place, NOT_FREQUENT))
         return Candidates(tag, np.bincount(token, minlength=len(lines))), PathScores(model, *marked)
 
     return CandidateLattice(np.asarray(lengths, np.int64), K, propose)
@@ -132,10 +143,7 @@ def candidates(emissions: EmissionModel, transitions: LexicalizedTransitions) ->
     """Make a function from word forms to their number, scores, candidates, best first, and the candidates' places."""
 
     def score(forms: Sequence[WordForm]) -> dict[str, np.ndarray]:
-        scores, ids = emissions(forms)
-        likely = scores + np.log(emissions.prior)  # log P(t | x) up to a constant
-        likely[likely < likely.max(axis=1, keepdims=True) + np.log(MIN_RATIO)] = -np.inf
-        tags = best_tags(likely, MAX_CANDIDATES)
+        tags, scores, ids = emissions.likely_tags(forms, MAX_CANDIDATES, MIN_RATIO)
         places = transitions.places(np.repeat(ids, tags.shape[1]), np.maximum(tags, 0).ravel())
         return {"words": ids, "scores": scores, "candidates": tags, "places": places.reshape(tags.shape)}
 
