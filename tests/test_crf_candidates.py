@@ -11,7 +11,9 @@ from paths import TEST, TRAIN
 from program import run
 
 from tagger import CRFTagger, HMMTagger, Sentence, load_model, read_corpus, save_model
-from tagger.crf import candidate_scorer, node_scorer, settings
+from tagger.crf import settings
+from tagger.crf.candidates import node_scorer
+from tagger.crf.candidates import scorer as candidate_scorer
 from tagger.errors import ModelError, TrainingError
 from tagger.features.template import describe
 from tagger.models.checkpoint import Checkpoint

@@ -2,8 +2,8 @@
 
 Read in this order:
 
-- `tagger`: `CRFTagger`, the estimator; `settings` checks it, `storage` has its file, `summary` and `terms` what `inspect`
-  and `explain` print;
+- `tagger`: `CRFTagger`, the estimator; `settings` checks it, `storage` has its file, `summary` and `terms` serve
+  `tagger inspect` and `tagger explain`;
 - `encode`: from tagged sentences to an encoded corpus;
 - `parameters`: the encoded corpus, and the layout of the parameter vector;
 - `score_tables`: from weights to emission scores and back to gradients;

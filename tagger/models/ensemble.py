@@ -11,8 +11,8 @@ product, because one model that is sure and wrong would outweigh the others in a
 probable one at each token, which maximises the expected number of right tokens. The chain between tokens is lost: the
 probability of a tagging is the product of those of its tags, as if tokens were independent given the sentence.
 
-Where some members consider only candidate tags, such as an HMM of second order, and all others can score these alone, as
-a CRF can, no array of all tags is made.
+Where some members consider only candidate tags, such as an HMM of second order, and all others can score these alone,
+as a CRF can, no array of all tags is made.
 """
 
 from __future__ import annotations
