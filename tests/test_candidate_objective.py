@@ -15,6 +15,7 @@ from tagger.crf.candidates.objective import CandidateLikelihood
 from tagger.crf.candidates.proposal import FLOOR, Proposal, cross_fit, propose, with_gold
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+from tagger.experiments.fold_likelihood import CandidateFoldLikelihood
 from tagger.features.encoder import learn_features
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import describe, margin, parse_templates
@@ -208,6 +209,37 @@ def test_layout_in_small_blocks_changes_nothing(monkeypatch, text, order):
     assert len(blocks.pieces[0].trellis.blocks) > 1
     assert blocks(weights)[0] == pytest.approx(loss, rel=1e-12)
     np.testing.assert_allclose(blocks(weights)[1], gradient, atol=1e-12)
+
+
+@pytest.mark.parametrize("text, order", CASES)
+def test_a_fold_left_out_does_not_count(text, order):
+    _, corpus, layout = encoded(text, order)
+    folds = [np.array([0, 3]), np.array([1]), np.array([2, 4])]
+    whole = CandidateFoldLikelihood(corpus, layout, L2, 1, np.float64, folds=folds)
+    rest = build(text, order, groups=[np.array([0, 2, 3, 4])])
+    weights = random_weights(layout)
+    penalty, of_penalty = L2 * weights @ weights, 2 * L2 * weights
+    expected_loss, expected = build(text, order)(weights)
+    assert whole(weights)[0] == pytest.approx(expected_loss, rel=1e-12)
+    whole.leave_out(1)
+    loss, gradient = whole(weights)
+    assert loss - penalty == pytest.approx((rest(weights)[0] - penalty) / rest.scale, rel=1e-12)
+    np.testing.assert_allclose(gradient - of_penalty, (rest(weights)[1] - of_penalty) / rest.scale, atol=1e-12)
+    whole.leave_out(None)
+    np.testing.assert_allclose(whole(weights)[1], expected, atol=1e-12)
+
+
+def test_observed_counts_are_those_of_the_sentences_in_use_where_tokens_have_a_choice():
+    _, corpus, layout = encoded("tagged", 2, "all")  # every token has a choice
+    folds = [np.array([0, 3]), np.array([1, 2, 4])]
+    whole = CandidateFoldLikelihood(corpus, layout, L2, 1, np.float64, folds=folds)
+    np.testing.assert_array_equal(whole.observed()[:-1], layout.counts[:-1])
+    parts = []
+    for fold in (0, 1):
+        whole.leave_out(fold)
+        parts.append(whole.observed()[:-1])
+    np.testing.assert_array_equal(sum(parts), layout.counts[:-1])
+    assert (parts[0] != parts[1]).any()
 
 
 def test_with_zero_weights_all_candidate_paths_are_equally_likely():

@@ -475,6 +475,22 @@ def test_word_classes_penalties_and_thresholds_on_the_command_line(tmp_path):
     assert "class" in model.template_
 
 
+@pytest.mark.parametrize("dev", [[], ["--dev", TEST]], ids=["cross-validation", "dev"])
+def test_settings_are_tuned_and_an_adapted_model_keeps_its_chain(tmp_path, dev):
+    lines = TRAIN.read_text("utf-8").splitlines()
+    (tmp_path / "few.txt").write_text("\n".join(lines[:60]) + "\n")
+    dev = [tmp_path / "few.txt" if option == TEST else option for option in dev]
+    done = run(tmp_path, "train-crf", "few.txt", "--order", 2, "--tune", *dev, "--max-iterations", 3)
+    assert done.code == 0, done.err
+    first = load_model(tmp_path / "model.npz")
+    assert first.order == 2 and first.threshold_ == 0.001
+    done = run(tmp_path, "train-crf", "few.txt", "--init", "model.npz", "--max-iterations", 3, "-o", "next.npz")
+    assert done.code == 0, done.err
+    adapted = load_model(tmp_path / "next.npz")
+    assert adapted.order == 2 and adapted.threshold_ == 0.001
+    assert set(first.trigrams_.keys.tolist()) <= set(adapted.trigrams_.keys.tolist())
+
+
 @pytest.mark.parametrize(
     "options",
     [
