@@ -39,9 +39,10 @@ class TableScores:
         return replace(self, tags=self.tags[kept], emissions=self.emissions[kept])
 
     def on(self, trellis):
-        nodes = [trellis.here] if self.order == 1 else [trellis.there, trellis.here]
+        slots = [trellis.here] if self.order == 1 else [trellis.there, trellis.here]
+        nodes = [trellis.nodes[slot] for slot in slots]
         contexts = np.stack([self.tags[own] for own in nodes], axis=1)
-        return replace(self, contexts=contexts, arrivals=self.emissions[trellis.here])
+        return replace(self, contexts=contexts, arrivals=self.emissions[trellis.nodes[trellis.here]])
 
     def arcs(self, arcs):
         return self.table[(*self.contexts[arcs.before].T, self.contexts[arcs.after][:, -1])]

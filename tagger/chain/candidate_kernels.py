@@ -134,7 +134,7 @@ class CandidateMax(Candidates):
         return arcs.before, self.scores.arcs(arcs) + (self.arrivals[state] + score)
 
     def tags(self, states: np.ndarray) -> np.ndarray:
-        return self.trellis.here[states]
+        return self.trellis.nodes[self.trellis.here[states]]
 
 
 class CandidateLogSum(Candidates):

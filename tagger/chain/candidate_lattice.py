@@ -141,7 +141,8 @@ class CandidateLattice:
         candidates, scores = self.proposal
         trellis = self.trellis(self.free)
         states = forward_backward(candidate_sum(trellis, scores.on(trellis))).states[trellis.first :]
-        P = np.bincount(trellis.here[trellis.first :], weights=states, minlength=trellis.mark + 1)[:-1]
+        by_slot = np.bincount(trellis.here[trellis.first :], weights=states, minlength=len(trellis.nodes))
+        P = np.bincount(trellis.nodes, weights=by_slot, minlength=trellis.mark + 1)[:-1]
         if self.free:
             P[candidates.widths[candidates.tokens] == 1] = 1.0
         return P

@@ -69,8 +69,11 @@ class Trellis:
         self.pack = Pack.of(ends - begins + 1)
         position = consecutive(begins - 1, ends - begins + 1)[self.pack.tokens]
         self.tokens = tokens[position]  # (rows,) MARK for a mark
-        self.first_node, self.row_nodes = first[position], width[position]
-        self.beginning = first[position[: self.pack.first] - 1]  # the node before the first row, for order 2
+        self.row_nodes = width[position]
+        # The nodes row after row, and then those before the first rows, for order 2. A *slot* is a place in this list:
+        # states of a step have neighbouring slots, whatever the order of the tokens.
+        before = first[position[: self.pack.first] - 1]
+        self.nodes = np.append(consecutive(first[position], self.row_nodes), before)
         # The states of a row: for each node, one (order 1), or one for each node of the row before (order 2).
         self.per_node = np.ones(len(position), np.int64)
         if order == 2:
@@ -88,30 +91,35 @@ class Trellis:
         return np.repeat(np.arange(len(self.tokens)), np.diff(self.bounds))
 
     @cached_property
-    def offsets(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each state the number of its node in its row, and of the node before in the row before, (states,)."""
-        here, before = np.divmod(ranges(np.diff(self.bounds)), self.per_node[self.rows])
-        return here, before
+    def slot_states(self) -> np.ndarray:
+        """Number of states in the node of each slot, (slots of rows,)."""
+        return np.repeat(self.per_node, self.row_nodes)
 
     @cached_property
     def here(self) -> np.ndarray:
-        """Node of each state, (states,)."""
-        return self.first_node[self.rows] + self.offsets[0]
+        """Slot of the node of each state, (states,)."""
+        return self.at_states(np.arange(len(self.slot_states)))
+
+    def at_states(self, values: np.ndarray) -> np.ndarray:
+        """Return the values (slots,) of the nodes of states, (states,)."""
+        return np.repeat(values[: len(self.slot_states)], self.slot_states)
 
     @cached_property
     def there(self) -> np.ndarray:
-        """Node before that of each state, (states,), for order 2."""
-        before = np.append(self.beginning, self.first_node[self.pack.before])
-        return before[self.rows] + self.offsets[1]
+        """Slot of the node before that of each state, (states,), for order 2."""
+        slots = np.cumsum(self.row_nodes) - self.row_nodes  # first of each row
+        begins = len(self.slot_states) + np.arange(self.first)
+        rows_before = np.append(begins, slots[self.pack.before])
+        return np.repeat(rows_before, np.diff(self.bounds)) + ranges(self.slot_states)
 
     @cached_property
     def sources(self) -> tuple[np.ndarray, np.ndarray]:
         """For each state after the first ones, the first state that leads to it, and how many do."""
-        before = self.pack.before[self.rows[self.first :] - self.first]  # the row before
-        if self.order == 1:
-            return self.bounds[before], self.row_nodes[before]
-        # Those of the row before that are in the node that this state comes from.
-        return self.bounds[before] + self.offsets[1][self.first :] * self.per_node[before], self.per_node[before]
+        if self.order == 1:  # all of the row before
+            before, counts = self.pack.before, np.diff(self.bounds)[self.first :]
+            return np.repeat(self.bounds[before], counts), np.repeat(self.row_nodes[before], counts)
+        there = self.there[self.first :]  # those in the node that the state comes from
+        return (np.cumsum(self.slot_states) - self.slot_states)[there], self.slot_states[there]
 
     def arcs(self, states: slice) -> Arcs:
         """Lay out the arcs into these states, which come after the first ones."""

@@ -153,7 +153,7 @@ def observe(
     K, width = model.K, model.K + 1
     trellis = lattice.trellis(cut=False)
     of_pairs = scores.on(trellis)
-    pairs, places, node = of_pairs.pairs, of_pairs.places, trellis.here  # of each state
+    pairs, places, node = of_pairs.pairs, of_pairs.places, trellis.nodes[trellis.here]  # of each state
     keys, counts = [], []
 
     def add_step(step: Step, P: np.ndarray) -> None:

@@ -119,11 +119,11 @@ class LexicalizedTransitions:
 
     @cached_property
     def after_seen(self) -> KeyedValues:
-        """count(v, x, w) / (count(v, x) + κ'), under entry · (K + 1) + w."""
+        """count(v, x, w) / (count(v, x) + κ'), under entry · (K + 1) + w; 0 for no entry, which is the last."""
         owners, width = self.after.owners, self.K + 1
         total = np.bincount(owners, weights=self.after_counts, minlength=len(self.entries))
         values = self.after_counts / (total[owners] + self.kappas[1])
-        return KeyedValues(owners * width + self.after.tags, values, len(self.entries) * width)
+        return KeyedValues(owners * width + self.after.tags, values, (len(self.entries) + 1) * width)
 
     @cached_property
     def after_backoff(self) -> np.ndarray:
@@ -148,10 +148,10 @@ class LexicalizedTransitions:
     def onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute log P(w | u, v, x)."""
         P = self.transitions.probabilities(pairs, w)
-        counted = np.flatnonzero(places >= 0)
-        entry = places[counted]
-        P[counted] = self.after_backoff[entry] * P[counted] + self.after_seen(entry * (self.K + 1) + w[counted])
-        return np.log(P)
+        entry = np.where(places < 0, len(self.entries), places)  # one more, of no counts
+        P *= self.after_backoff[entry]
+        P += self.after_seen(entry * (self.K + 1) + w)
+        return np.asarray(np.log(P, out=P))
 
     def backoff_onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute the term of P(w | u, v, x) that is a multiple of P(w | u, v)."""

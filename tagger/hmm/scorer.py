@@ -79,10 +79,10 @@ class PathScores:
         return PathScores(self.model, self.tags[kept], self.emissions[kept], self.places[kept])
 
     def on(self, trellis: Trellis) -> PairScores:
-        here = trellis.here
-        pairs = self.tags[trellis.there] * (self.model.K + 1) + self.tags[here]
-        places = self.places[here]
-        return PairScores(self.model, pairs, places, self.model.arrivals(pairs, self.emissions[here], places))
+        tags = self.tags[trellis.nodes]  # by slot
+        emissions, places = (trellis.at_states(a[trellis.nodes]) for a in (self.emissions, self.places))
+        pairs = tags[trellis.there] * (self.model.K + 1) + trellis.at_states(tags)
+        return PairScores(self.model, pairs, places, self.model.arrivals(pairs, emissions, places))
 
 
 @dataclass(frozen=True)

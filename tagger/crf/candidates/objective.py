@@ -49,8 +49,9 @@ class Pieces:
         self.nodes = np.flatnonzero(widths[candidates.tokens] > 1)  # (n,) of tokens with a choice
         place = np.full(len(candidates.tags) + 1, len(self.nodes))
         place[self.nodes] = np.arange(len(self.nodes))
-        self.node_of_state = place[trellis.here]  # n for all others
+        self.node_of_state = place[trellis.nodes][trellis.here]  # n for all others
         tags, right = np.append(candidates.tags, layout.K), np.append(is_right, True)
+        tags, right = tags[trellis.nodes], right[trellis.nodes]  # of each slot
         here, before = tags[trellis.here], tags[trellis.there] if layout.order == 2 else 0
         self.right = right[trellis.here] & (right[trellis.there] if layout.order == 2 else True)  # (states,)
         # The key of an arc: its two or three tags, as one number.

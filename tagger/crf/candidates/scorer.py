@@ -68,9 +68,10 @@ class CRFNodes:
         return CRFNodes(self.table, self.tags[kept], self.emissions[kept])
 
     def on(self, trellis: Trellis) -> CRFScores:
-        here = self.tags[trellis.here]
-        contexts = here if self.order == 1 else self.tags[trellis.there] * len(self.table.steps) + here
-        return CRFScores(self.table, contexts, self.emissions[trellis.here])
+        tags = self.tags[trellis.nodes]
+        here = trellis.at_states(tags)
+        contexts = here if self.order == 1 else tags[trellis.there] * len(self.table.steps) + here
+        return CRFScores(self.table, contexts, trellis.at_states(self.emissions[trellis.nodes]))
 
 
 @dataclass(frozen=True)
