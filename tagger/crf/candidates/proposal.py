@@ -24,6 +24,7 @@ from tagger.hmm.tagger import HMMTagger
 from tagger.sentence import Sentence, Words
 
 FOLDS = 5
+BESIDE_THRESHOLD = 1e-4  # the same for a CRF trained on all tags, beside an HMM in an ensemble
 DEFAULT_THRESHOLD = 1e-3  # lowest probability of a candidate: 1.8 a token on EWT, 99.2 % have the right tag
 FLOOR = 0.1  # of the threshold: a candidate with a lower probability has this one
 
