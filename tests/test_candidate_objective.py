@@ -295,7 +295,7 @@ def test_candidates_for_training_come_from_models_that_have_not_seen_the_sentenc
     """*bark* in the fourth sentence is proposed by the HMM of the five others."""
     names = sorted({tag for sentence in CORPUS for tag in sentence.tags})
     lengths = np.array(list(map(len, CORPUS)))
-    found = cross_fit(HMMTagger(), CORPUS, lengths, names, 0.01)
+    _, found = cross_fit({}, CORPUS, lengths, names, 0.01)
     assert found.candidates.widths.shape == (lengths.sum(),)
     hmm = HMMTagger().fit([*CORPUS[:3], *CORPUS[4:]])
     ((_, lattice),) = hmm.lattices([CORPUS[3].words])
@@ -305,7 +305,7 @@ def test_candidates_for_training_come_from_models_that_have_not_seen_the_sentenc
     np.testing.assert_allclose(found.log_posterior[own], alone.log_posterior, atol=1e-12)
     last = found.candidates.tags[found.candidates.tokens == lengths[:4].sum()]  # *they*, the only R
     assert names.index("R") not in last
-    one = cross_fit(HMMTagger(), CORPUS[:1], lengths[:1], ["D", "N", "V"], 0.01)  # nothing is left to learn from
+    _, one = cross_fit({}, CORPUS[:1], lengths[:1], ["D", "N", "V"], 0.01)  # nothing is left to learn from
     ((_, lattice),) = HMMTagger().fit(CORPUS[:1]).lattices([CORPUS[0].words])
     np.testing.assert_array_equal(one.candidates.tags, propose(lattice, 0.01).candidates.tags)
 

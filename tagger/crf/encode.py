@@ -24,6 +24,7 @@ from tagger.features.encoder import learn_features
 from tagger.features.tag_parts import TagParts, separator_of
 from tagger.features.template import check_classes, class_features, class_sizes, margin, parse_templates, template_text
 from tagger.features.word_classes import WordClasses
+from tagger.files.resources import available_cores
 from tagger.hmm.tagger import HMMTagger
 from tagger.normalization import NFC, NormalizationForm
 from tagger.sentence import Sentence
@@ -123,8 +124,9 @@ def add_candidates(
         words = [s.words[:n] for s, n in zip(sentences, corpus.lengths.tolist(), strict=True)]
         proposal = joined(propose_all(hmm, words, threshold))
     else:
-        hmm = HMMTagger(partial=settings.partial).fit(sentences)
-        proposal = cross_fit(hmm, sentences, corpus.lengths, tag_set, threshold)
+        threads = settings.threads or available_cores()
+        chosen = {"partial": settings.partial}
+        hmm, proposal = cross_fit(chosen, sentences, corpus.lengths, tag_set, threshold, threads)
     with_right, is_right, missed = with_gold(proposal, corpus.tags, corpus.choices, threshold)
     return replace(corpus, proposal=with_right, is_right=is_right, cross_fitted=proposal), hmm, missed
 

@@ -150,7 +150,17 @@ class HMMTagger(Tagger):
             raise ValueError("unlabeled: expected none with order 1, which is counted only. Use order 2.")
         sentences = training_sentences(X, y)
         dev_sentences(X_dev, y_dev)
-        choices = self.count(sentences, normalized_keys(lexicon or {}))
+        return self.learn(sentences, raw, normalized_keys(lexicon or {}), watch)
+
+    def learn(
+        self,
+        sentences: list[Sentence],
+        raw: Sequence[Words] = (),
+        lexicon: Mapping[str, Sequence[str]] | None = None,
+        watch: EMCallback = lambda text, iteration, objective: None,
+    ) -> HMMTagger:
+        """Learn from sentences that are checked and in the model's normalisation form, as `fit` passes them."""
+        choices = self.count(sentences, lexicon or {})
         for text in [*self.partial_text(sentences, choices), *self.raw_text(raw)]:
             trainer = EMTrainer(text, self.transition_model_, self.emission_model_)
             self.transition_model_, self.emission_model_ = trainer.learn(self.em_iterations, watch)
@@ -214,7 +224,7 @@ class HMMTagger(Tagger):
         self.emission_model_.check_choices([forms[i][t] for i, t in places], choices.allowed, self.classes_)
         return [EMText("partly tagged text", list(forms.values()), list(allowed.values()))]
 
-    def raw_text(self, unlabeled: list[Words]) -> list[EMText]:
+    def raw_text(self, unlabeled: Sequence[Words]) -> list[EMText]:
         """Collect the untagged sentences for EM; together they weigh no more than the tagged ones."""
         sentences = list(normalized_sentences([words for words in unlabeled if len(words)], NFC))
         tokens = sum(map(len, sentences))
