@@ -21,12 +21,12 @@ class ParameterIndex:
     def find(self, ids: Iterable[np.ndarray], tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """List the parameters of features `ids`, each (rows,), -1 for none, with the tags (rows,); and their rows."""
         columns = self.columns[tags]  # (rows, columns of a tag), -1 for none
-        params, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        params, rows = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
         for feature in ids:
             present = np.flatnonzero(feature >= 0)
             for column in columns[present].T:
                 place = find_keys(self.cells, np.where(column < 0, -1, feature[present] * self.W + column))
                 there = np.flatnonzero(place >= 0)
-                params.append(place[there])
-                rows.append(present[there])
+                params.append(place[there].astype(np.int32))  # there are far fewer parameters than 2³¹
+                rows.append(present[there].astype(np.int32))
         return np.concatenate(params), np.concatenate(rows)

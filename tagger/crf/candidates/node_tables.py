@@ -24,20 +24,32 @@ from tagger.words.windows import Windows
 
 
 @dataclass(frozen=True)
+class WeightSums:
+    """The weights that add up to each of some numbers."""
+
+    params: np.ndarray  # (columns,) ascending
+    matrix: csr_array  # (rows, columns) of zeros and ones
+
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        """Add up the numbers, (rows,)."""
+        return np.asarray(self.matrix @ weights[self.params])
+
+    def gradient(self, residual: np.ndarray) -> np.ndarray:
+        """Add up the gradient (columns,) of the residual (rows,)."""
+        return np.asarray(self.matrix.T @ residual.astype(self.matrix.dtype))
+
+
+@dataclass(frozen=True)
 class PairTable:
     """A number for each distinct pair of a word at an offset and a tag."""
 
     index: np.ndarray  # (nodes,) the pair of each node
-    matrix: csr_array  # (pairs, P)
+    sums: WeightSums  # of the pairs
 
-    def scores(self, weights: np.ndarray) -> np.ndarray:
-        """Compute the scores of the pairs, (pairs,)."""
-        return np.asarray(self.matrix @ weights)
-
-    def gradient(self, residual: np.ndarray) -> np.ndarray:
-        """Compute the gradient (P,) of the residual (nodes,)."""
-        by_pair = np.bincount(self.index, weights=residual, minlength=self.matrix.shape[0])
-        return np.asarray(self.matrix.T @ by_pair.astype(self.matrix.dtype))
+    def add_gradient(self, residual: np.ndarray, gradient: np.ndarray) -> None:
+        """Add the gradient of the residual (nodes,) to that of all weights (P,)."""
+        by_pair = np.bincount(self.index, weights=residual, minlength=self.sums.matrix.shape[0])
+        gradient[self.sums.params] += self.sums.gradient(by_pair)
 
 
 class NodeTables:
@@ -62,7 +74,7 @@ class NodeTables:
         self.tables = [self.pair_table(offset, tag_parts.K) for offset in features.offsets]
         several = [t for t, template in enumerate(features.templates) if template.offset is None]
         ids = [features.ids(t, token_keys(features.templates[t], values, windows, features.radix)) for t in several]
-        self.several = [self.matrix([row[self.tokens[part]] for row in ids], self.tags[part]) for part in parts]
+        self.several = [self.weight_sums([row[self.tokens[part]] for row in ids], self.tags[part]) for part in parts]
         self.parts = parts
 
     def pair_table(self, offset: int, K: int) -> PairTable:
@@ -73,23 +85,24 @@ class NodeTables:
         )
         templates = [(t, template) for t, template in enumerate(features.templates) if template.offset == offset]
         ids = [features.ids(t, word_keys(template, self.values, features.radix)) for t, template in templates]
-        return PairTable(index.astype(np.int32), self.matrix([row[pairs // K] for row in ids], pairs % K))
+        return PairTable(index.astype(np.int32), self.weight_sums([row[pairs // K] for row in ids], pairs % K))
 
-    def matrix(self, ids: list[np.ndarray], tags: np.ndarray) -> csr_array:
-        """Build the matrix (rows, P) of rows with these features and tags."""
+    def weight_sums(self, ids: list[np.ndarray], tags: np.ndarray) -> WeightSums:
+        """Build the sums of rows with these features and tags."""
         params, rows = self.parameters.find(ids, tags)
         order = np.argsort(rows, kind="stable")
+        distinct, columns = np.unique(params[order], return_inverse=True)
         bounds = np.append(0, np.cumsum(np.bincount(rows, minlength=len(tags)))).astype(np.int32)
-        arrays = (np.ones(len(params), self.dtype), params[order].astype(np.int32), bounds)
-        return csr_array(arrays, shape=(len(tags), len(self.parameters.cells)))
+        arrays = (np.ones(len(params), self.dtype), columns.astype(np.int32), bounds)
+        return WeightSums(distinct, csr_array(arrays, shape=(len(tags), len(distinct))))
 
     def scores(self, weights: np.ndarray, map_all: Callable[..., list[Any]]) -> list[np.ndarray]:
         """Compute the scores of the nodes of each part; `map_all` applies a function to all items of a list."""
         w = weights.astype(self.dtype)
-        pair_scores = map_all(lambda table: table.scores(w), self.tables)
+        pair_scores = map_all(lambda table: table.sums.scores(w), self.tables)
 
         def part_scores(i: int) -> np.ndarray:
-            out = np.asarray(self.several[i] @ w, np.float64)
+            out = self.several[i].scores(w).astype(np.float64)
             for table, scores in zip(self.tables, pair_scores, strict=True):
                 out += scores[table.index[self.parts[i]]]
             return out
@@ -98,12 +111,9 @@ class NodeTables:
 
     def gradient(self, residual: np.ndarray, map_all: Callable[..., list[Any]]) -> np.ndarray:
         """Compute the gradient (P,) of the residual (nodes,), summed in a fixed order."""
-
-        def of_part(i: int) -> np.ndarray:
-            return np.asarray(self.several[i].T @ residual[self.parts[i]].astype(self.dtype))
-
-        parts = map_all(lambda table: table.gradient(residual), self.tables) + map_all(of_part, range(len(self.parts)))
         gradient = np.zeros(len(self.parameters.cells))
-        for part in parts:
-            gradient += part
+        map_all(lambda table: table.add_gradient(residual, gradient), self.tables)  # each has its own weights
+        by_part = map_all(lambda i: self.several[i].gradient(residual[self.parts[i]]), range(len(self.parts)))
+        for sums, part in zip(self.several, by_part, strict=True):
+            gradient[sums.params] += part
         return gradient
