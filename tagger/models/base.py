@@ -27,7 +27,7 @@ import numpy as np
 from tagger.arrays.caching import PerThread
 from tagger.arrays.npz import Archive, Arrays
 from tagger.arrays.ragged import consecutive
-from tagger.chain.lattice import Lattice, Scorer
+from tagger.chain.lattice import DenseLattice, Lattice, Scorer
 from tagger.chain.pack import batches
 from tagger.corpus.labels import tagged_sentences
 from tagger.errors import TaggerError
@@ -173,10 +173,12 @@ class Predictor(ABC):
                 out[i] = [(probability, [self.classes_[k] for k in path.tolist()]) for probability, path in paths]
         return out
 
-    def count_not_considered(self, gold: Sequence[Sentence]) -> int:
-        """Count the tokens whose gold tag is one of the model's, but no candidate."""
+    def count_not_considered(self, gold: Sequence[Sentence]) -> int | None:
+        """Count the tokens whose gold tag is one of the model's, but no candidate; None if all tags are candidates."""
         numbers, count = {tag: k for k, tag in enumerate(self.classes_)}, 0
         for group, lattice in self.lattices(gold):
+            if isinstance(lattice, DenseLattice):
+                return None
             tags = np.array([numbers.get(tag, -1) for i in group.tolist() for tag in gold[i].tags or ()], np.int64)
             count += int((~lattice.considers(tags) & (tags >= 0)).sum())
         return count
