@@ -229,7 +229,7 @@ def test_a_fold_left_out_does_not_count(text, order):
     np.testing.assert_allclose(whole(weights)[1], expected, atol=1e-12)
 
 
-def test_observed_counts_are_those_of_the_sentences_in_use_where_tokens_have_a_choice():
+def test_observed_counts_are_those_of_the_sentences_in_use():
     _, corpus, layout = encoded("tagged", 2, "all")  # every token has a choice
     folds = [np.array([0, 3]), np.array([1, 2, 4])]
     whole = CandidateFoldLikelihood(corpus, layout, L2, 1, np.float64, folds=folds)

@@ -386,3 +386,24 @@ def test_the_best_tags_of_a_line_come_best_first_and_impossible_ones_not_at_all(
     scores = np.array([[0.0, 2.0, 1.0], [-np.inf, 1.0, -np.inf], [1.0, 1.0, 1.0], [-np.inf] * 3])
     assert best_tags(scores, 2).tolist() == [[1, 2], [1, -1], [0, 1], [-1, -1]]
     assert best_tags(scores, 9).tolist() == [[1, 2, 0], [1, -1, -1], [0, 1, 2], [-1, -1, -1]]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("level", [1000.0, -1000.0])
+def test_arcs_that_are_all_high_or_low_overflow_nothing(order, level):
+    """The span of equal scores is 0, so sums are scaled; their exponentials alone would be infinite or 0."""
+    widths, lengths = np.array([2, 3, 2]), np.array([3])
+    trellis = layout.Trellis(widths, lengths, order)
+
+    class Level:
+        arrivals = np.zeros(len(trellis.rows))
+
+        def arcs(self, arcs):
+            return np.full(len(arcs.before), level)
+
+    kernel = candidate_sum(trellis, Level())
+    posterior = forward_backward(kernel)
+    assert isinstance(kernel, CandidateScaledSum)
+    steps = len(trellis.tokens) - 1
+    assert posterior.log_z[0] == pytest.approx(np.log(12) + steps * level, rel=1e-12)
+    np.testing.assert_allclose(posterior.states[trellis.first :][trellis.here[trellis.first :] < 3].sum(), 1.0)

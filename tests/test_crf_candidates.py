@@ -507,3 +507,16 @@ def test_options_out_of_range_are_refused_in_one_line(tmp_path, options):
     done = run(tmp_path, "train-crf", TRAIN, *options)
     assert done.code == 2 and options[-2] in done.err and "Traceback" not in done.err
     assert not list(tmp_path.iterdir())
+
+
+def test_folds_without_any_tag_learn_from_all_sentences():
+    untagged = [Sentence(["a", "dog"], ["?", "?"])] * 20
+    tagged = [Sentence(["a", "dog"], ["D", "N"]), Sentence(["the", "cats", "nap"], ["D", "N", "V"])]
+    model = CRFTagger(candidates=0.01, partial=True, max_iterations=5).fit([*untagged, *tagged])
+    assert model.predict([["a", "dog"]]) == [["D", "N"]]
+
+
+@pytest.mark.parametrize("threshold", ["1e-323", "0", "0.5", "nan", "1e-10"])
+def test_thresholds_out_of_range_are_refused(threshold):
+    with pytest.raises(TrainingError, match="candidates"):
+        CRFTagger(candidates=threshold).fit([["a", "b"]], [["X", "Y"]])

@@ -136,3 +136,14 @@ def test_commands_take_several_models(tmp_path):
     assert result.code == 2
     assert "Repeat -m" in run(tmp_path, "tag", "--help").out
     assert "Repeat -m" not in run(tmp_path, "explain", "--help").out
+
+
+def test_a_member_that_is_changed_is_scored_as_it_is_now():
+    hmm, crf = MODELS["hmm"]().fit(WORDS, TAGS), MODELS["crf"]().fit(WORDS, TAGS)
+    both = together([hmm, crf])
+    before = both.predict_marginals(WORDS)
+    crf.weights_ = np.zeros_like(crf.weights_)
+    after, fresh = both.predict_marginals(WORDS), together([hmm, crf]).predict_marginals(WORDS)
+    assert any((a != b).any() for a, b in zip(before, after, strict=True))
+    for a, b in zip(after, fresh, strict=True):
+        np.testing.assert_array_equal(a, b)

@@ -160,7 +160,7 @@ BOTH = pytest.mark.parametrize("tagger", [HMMTagger(), CRFTagger(threads=1)], id
 @BOTH
 def test_tagging_tabs_needs_memory_for_a_block_only(tmp_path, tagger):
     tokens, peak = peak_of_tagging(tmp_path, tagger.fit(SMALL), ("the\tdog\t" * 500 + "\n") * 200)
-    assert tokens == 200_000 and peak < 3e7  # all in one block: 13e7 (hmm), 3.7e7 (crf)
+    assert tokens == 200_000 and peak < 3.3e7  # all in one block: 13e7 (hmm), 3.7e7 (crf)
 
 
 @BOTH

@@ -15,7 +15,7 @@ from paths import TEST, TRAIN
 
 from tagger import CRFTagger, HMMTagger, Sentence, read_corpus
 from tagger.experiments.crossval import CurvePoint
-from tagger.models.base import TransitionTable
+from tagger.models.summary import TransitionTable
 from tagger.reports.curve import curve_page, last_gain, learning_curve
 from tagger.reports.html import page_template
 from tagger.reports.model import TAGS_SHOWN, cells, heat_map, model_page

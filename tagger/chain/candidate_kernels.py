@@ -6,8 +6,8 @@ over the arcs from state i to state j, and alpha alike with log Σ exp in the pl
 arriving in each state and of each arc (`TrellisScores`). The scaled kernel works like `scaled`: with the sum c of the
 states of a piece at a step,
 
-    alpha[j] = Σ_i alpha[i] · exp(arcs[i, j]) · e[j],    e[j] = exp(states[j] - shift) / c
-    beta[i]  = Σ_j exp(arcs[i, j]) · e[j] · beta[j],     P(state j) = alpha[j] · beta[j]
+    alpha[j] = Σ_i alpha[i] · exp(arcs[i, j] - top) · e[j],    e[j] = exp(states[j] - shift) / c
+    beta[i]  = Σ_j exp(arcs[i, j] - top) · e[j] · beta[j],     P(state j) = alpha[j] · beta[j]
 
 It is exact while all scores are finite and span less than float64 does (`scaled.SPAN`).
 """
@@ -65,7 +65,7 @@ def group_argmax(values: np.ndarray, begins: np.ndarray, widths: np.ndarray) -> 
     return hits[np.searchsorted(hits, begins)]
 
 
-class Candidates:
+class CandidateKernel:
     """Forward steps over the states of a trellis, with the maximum or the sum of logarithms."""
 
     def __init__(self, trellis: Trellis, scores: TrellisScores, reduce: Reduction) -> None:
@@ -105,7 +105,7 @@ class Candidates:
         return states, np.cumsum(widths) - widths, widths
 
 
-class CandidateMax(Candidates):
+class CandidateMax(CandidateKernel):
     """Best paths over candidate tags. The tags it returns are nodes."""
 
     def __init__(self, trellis: Trellis, scores: TrellisScores) -> None:
@@ -137,7 +137,7 @@ class CandidateMax(Candidates):
         return self.trellis.nodes[self.trellis.here[states]]
 
 
-class CandidateLogSum(Candidates):
+class CandidateLogSum(CandidateKernel):
     """Posteriors over candidate tags, in logarithms, for any scores at all.
 
     beta[i] = log Σ_j exp (arcs[i, j] + states[j] + beta[j])
@@ -191,6 +191,7 @@ class CandidateScaledSum(CandidateLogSum):
         self.shift = np.maximum.reduceat(self.arrivals, starts) if len(starts) else np.empty(0)  # (rows,)
         self.e = np.exp(self.arrivals - self.shift[trellis.rows])
         self.c = np.ones(len(starts))  # (rows,)
+        self.top = 0.0  # the highest score of an arc
 
     def begin(self) -> np.ndarray:
         alpha = np.empty(len(self.e))
@@ -208,9 +209,12 @@ class CandidateScaledSum(CandidateLogSum):
         if len(self.trellis.blocks) > 1 or not np.isfinite(self.arrivals).all():
             return False
         step = self.lay_out(self.trellis.blocks[0])
-        span = step.values.max() - step.values.min() + (self.shift[self.trellis.rows] - self.arrivals).max()
-        self.only_block = Step(step.arcs, np.exp(step.values))
-        return bool(self.trellis.order * span < SPAN[np.dtype(np.float64)])
+        self.top = float(step.values.max())
+        span = self.top - step.values.min() + (self.shift[self.trellis.rows] - self.arrivals).max()
+        if not self.trellis.order * span < SPAN[np.dtype(np.float64)]:
+            return False
+        self.only_block = Step(step.arcs, np.exp(step.values - self.top))
+        return True
 
     def into(self, alpha: np.ndarray, step: Step) -> None:
         states = step.arcs.states
@@ -225,7 +229,7 @@ class CandidateScaledSum(CandidateLogSum):
 
     def log_z(self, alpha: np.ndarray) -> np.ndarray:
         """Compute log Z = Σ_rows log c + all that was subtracted, but for the first rows."""
-        logs = np.log(self.c) + self.shift
+        logs = np.log(self.c) + self.shift + self.top
         logs[: self.trellis.first] = 0.0
         return self.pack.sums(logs)
 

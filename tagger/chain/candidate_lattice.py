@@ -2,7 +2,7 @@
 
 It lays out the candidates (`candidates`), names the kernels and puts the answers back in the order of the tokens. The
 best path and the probabilities are found piece by piece. For the n best paths, and where a tag is forbidden, sentences
-stay whole: what is possible in one piece then says something of the others.
+stay whole: a forbidden tag in one piece can make paths of another piece impossible.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ class CandidateLattice:
         by_rank = n_best(CandidateMax(trellis, scores.on(trellis)), n)
         places = iter(trellis.pack.rank_of.tolist())
         # A path of nodes begins and ends with a mark.
-        found = [by_rank[next(places)] if length else [(0.0, np.empty(2, np.int64))] for length in self.lengths]
-        return [[(score, candidates.tags[path[1:-1]]) for score, path in paths[:n]] for paths in found]
+        of_sentences = [by_rank[next(places)] if length else [(0.0, np.empty(2, np.int64))] for length in self.lengths]
+        return [[(score, candidates.tags[path[1:-1]]) for score, path in paths[:n]] for paths in of_sentences]
 
     @cached_property
     def node_marginals(self) -> np.ndarray:

@@ -27,7 +27,7 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.ragged import consecutive, ranges
 from tagger.chain.pack import Pack
 
-BLOCK_ARCS = 1 << 21  # arcs laid out at a time
+BLOCK_ARCS = 1 << 20  # arcs laid out at a time
 MARK = -1  # instead of a token
 
 

@@ -1,7 +1,7 @@
 """`Lattice`: a model's scores for some sentences, which answers for best tags, n best taggings and probabilities.
 
-Everything a user sees is written once, on this interface. A form of lattice only names its kernels and knows where the
-tokens are: `DenseLattice` has all tags at every token and first order, `candidate_lattice.CandidateLattice` a few
+Everything a user sees is written once, on this interface. A form of lattice only names its kernels and maps its rows
+to tokens: `DenseLattice` has all tags at every token and first order, `candidate_lattice.CandidateLattice` a few
 candidate tags and first or second order. Answers come in the order of the sentences as they were given, token after
 token.
 """

@@ -111,9 +111,10 @@ def add_candidates(
     tag_set: list[str],
     threshold: float,
 ) -> tuple[EncodedCorpus, HMMTagger, int]:
-    """Add the candidates of each token to a corpus; return it, the HMM that proposes, and how often it was wrong.
+    """Add the candidates of each token to a corpus.
 
-    A model that is adapted keeps its HMM, which has not seen the new corpus.
+    Returned are the corpus, the HMM that proposes, and the number of tokens whose right tag was no candidate. A model
+    that is adapted keeps its HMM, which has not seen the new corpus.
     """
     if init is not None:
         hmm = init.proposer_

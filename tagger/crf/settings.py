@@ -11,7 +11,7 @@ from tagger.errors import TrainingError
 if TYPE_CHECKING:
     from tagger.crf.tagger import CRFTagger
 
-MAX_THRESHOLD = 0.5  # of a candidate's probability
+MIN_THRESHOLD, MAX_THRESHOLD = 1e-9, 0.5  # of a candidate's probability
 
 
 def check_settings(model: CRFTagger) -> None:
@@ -35,9 +35,9 @@ def check_chain(order: int, candidates: str | float) -> None:
     if candidates in ("auto", "all"):
         return
     try:
-        fits = 0 < float(candidates) < MAX_THRESHOLD
+        fits = MIN_THRESHOLD <= float(candidates) < MAX_THRESHOLD
     except (TypeError, ValueError):
         fits = False
     if not fits:
-        expected = f"expected auto, all or a number between 0 and {MAX_THRESHOLD}"
+        expected = f"expected auto, all or a number from {MIN_THRESHOLD:g} to {MAX_THRESHOLD}"
         raise TrainingError(f"candidates: {expected}, got {candidates!r}")

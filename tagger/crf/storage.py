@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays, narrow_floats
+from tagger.crf.settings import MAX_THRESHOLD, MIN_THRESHOLD
 from tagger.crf.trigrams import TagTrigrams
 from tagger.errors import TemplateError
 from tagger.features.encoder import Features
@@ -49,8 +50,10 @@ def restore_model(model: CRFTagger, archive: Archive) -> None:
     archive.check(model.order in (1, 2), f"expected its order as 1 or 2, got {model.order}")
     model.template_ = archive.setting("template", str)
     model.proposer_, model.threshold_ = restore_proposer(model, archive), archive.meta.get("threshold")
-    shared = model.proposer_ is not None and not archive.has("words.blob")
-    model.lexicon_ = model.proposer_.lexicon_ if shared and model.proposer_ else Lexicon.restore(archive, K)
+    if model.proposer_ is None or archive.has("words.blob"):
+        model.lexicon_ = Lexicon.restore(archive, K)
+    else:
+        model.lexicon_ = model.proposer_.lexicon_
     try:
         templates = parse_templates(model.template_)
     except TemplateError as error:
@@ -76,7 +79,8 @@ def restore_proposer(model: CRFTagger, archive: Archive) -> HMMTagger | None:
         return None
     from tagger.hmm.tagger import HMMTagger
 
-    archive.check(isinstance(threshold, float) and 0 < threshold < 0.5, "expected a threshold between 0 and 0.5")
+    fits = isinstance(threshold, float) and MIN_THRESHOLD <= threshold < MAX_THRESHOLD
+    archive.check(fits, f"expected a threshold from {MIN_THRESHOLD:g} to {MAX_THRESHOLD}")
     model.posterior_weight_ = archive.take("posterior", "f", 1).astype(np.float32)
     hmm = HMMTagger(**archive.checked_settings(settings, HMMTagger))
     archive.check(hmm.order == 2, "expected an HMM of second order to propose its candidates")

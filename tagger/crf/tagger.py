@@ -27,10 +27,10 @@ from tagger.features.encoder import Features
 from tagger.features.tag_parts import TagParts
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
-from tagger.models.base import Tagger, Terms, TransitionTable
+from tagger.models.base import Tagger, Terms
 from tagger.models.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
 from tagger.models.monitor import ProgressCallback, TrainingMonitor
-from tagger.models.summary import Section
+from tagger.models.summary import Section, TransitionTable
 from tagger.normalization import normalized_sentences
 from tagger.sentence import Sentence, Words
 

@@ -48,11 +48,11 @@ def log_posterior(model: CRFTagger, words: Words) -> np.ndarray | None:
 
 def trigram_terms(model: CRFTagger, path: Sequence[int], t: int) -> dict[str, float]:
     """Return the weights of the tag trigrams that the tag of token t is in, by names that do not depend on it."""
-    K, width = len(model.classes_), len(model.classes_) + 1
+    K, width, lookup = len(model.classes_), len(model.classes_) + 1, model.trigrams_.lookup()
     names = ("tags before", "tags on both sides", "tags after")
     marked = np.array([K, K, *path, K])  # the tag of token t is marked[t + 2]
     terms = {}
     for name, last in zip(names, range(t + 2, min(t + 5, len(marked))), strict=False):
         u, v, w = marked[last - 2 : last + 1]
-        terms[name] = float(model.trigrams_.lookup(np.array([(u * width + v) * width + w]))[0])
+        terms[name] = float(lookup(np.array([(u * width + v) * width + w]))[0])
     return terms

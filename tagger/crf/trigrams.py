@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import KeyedValues
 from tagger.arrays.npz import Archive, Arrays, narrow, narrow_floats
 
@@ -24,9 +23,8 @@ class TagTrigrams:
         """Return no trigrams, as a CRF of first order has."""
         return cls(K, np.empty(0, np.int64), np.empty(0, np.float32))
 
-    @cached_property
     def lookup(self) -> KeyedValues:
-        """The weight of every trigram, 0 if it was not seen."""
+        """Make a table of the weight of every trigram, 0 if it was not seen."""
         return KeyedValues(self.keys, self.weights.astype(np.float64), (self.K + 1) ** 3)
 
     def arrays(self) -> Arrays:

@@ -6,13 +6,17 @@ One encoding of the corpus serves all folds; leaving one out only changes which 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tagger.arrays.ragged import consecutive
+from tagger.corpus.partial import Choices
+from tagger.crf.candidates.node_tables import NodeTables
 from tagger.crf.candidates.objective import CandidateLikelihood
 from tagger.crf.objective import PenalizedLikelihood
-from tagger.crf.parameters import EncodedCorpus
+from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 
 
 class Folds:
@@ -44,8 +48,10 @@ class FoldLikelihood(Folds, PenalizedLikelihood):
     """A penalised likelihood over all tags, in folds."""
 
     def observed(self) -> np.ndarray:
-        """Count how often each weight of a feature or a tag bigram (P,) is on the gold path of the sentences used, all
-        of whose tags are given."""
+        """Count how often each weight of a feature or a tag bigram (P,) is on the gold path of the sentences used.
+
+        All their tags are given.
+        """
         self.residual[:] = 0.0
         counts = np.zeros(self.layout.size)
         steps = np.zeros(self.K * self.K)
@@ -65,19 +71,25 @@ class FoldLikelihood(Folds, PenalizedLikelihood):
 class CandidateFoldLikelihood(Folds, CandidateLikelihood):
     """A penalised likelihood over candidate tags, in folds."""
 
+    def __init__(self, corpus: EncodedCorpus, *args: Any, folds: Sequence[np.ndarray] | None = None) -> None:
+        super().__init__(corpus, *args, folds=folds)
+        self.corpus = corpus
+        gold = (np.arange(len(corpus.tags)), corpus.tags)
+        everything = [slice(0, len(corpus.tags))]
+        rows = (corpus.features, corpus.values, corpus.windows, corpus.tag_parts)
+        self.gold_tables = NodeTables(*rows, gold, everything, np.dtype(np.float64))
+
     def observed(self) -> np.ndarray:
-        """Count how often each weight (P,) is on the right path of the sentences used, where tokens have a choice."""
-        self.residual[:] = 0.0
-        for i in self.used:
-            self.residual[self.rows[i]] = self.pieces[i].right_nodes
-        counts = self.gradient(self.residual)
-        for i in self.used:
-            self.arcs[i].add_gradient(self.pieces[i].right_arcs, counts)
-        counts[-1] = 1  # the weight of the HMM's log-probability is always there
-        return counts
-
-
-AnyFoldLikelihood = FoldLikelihood | CandidateFoldLikelihood
+        """Count how often each weight (P,) is on the gold path of the sentences used; all their tags are given."""
+        lengths, layout = self.corpus.lengths, self.layout
+        used = np.sort(np.concatenate([self.sentences[i] for i in self.used]))
+        tokens = consecutive((np.cumsum(lengths) - lengths)[used], lengths[used])
+        is_used = np.zeros(len(self.corpus.tags))
+        is_used[tokens] = 1
+        of_features = self.gold_tables.gradient(is_used, self.map)
+        none = Choices.none(layout.K)
+        part = replace(self.corpus, tags=self.corpus.tags[tokens], lengths=lengths[used], choices=none)
+        return ParameterLayout(part, of_features, layout.seen, layout.order, layout.trigrams).counts
 
 
 def make_fold_likelihood(

@@ -1,11 +1,10 @@
 """The levels of a spelling model: tag counts of descriptions, from general to specific.
 
-A description is known by its key, a hash of 32 bits (`affixes.shorten_keys`); files of formats 1 and 2 have 64. A file
+A description has a key, a hash of 32 bits (`affixes.shorten_keys`); files of formats 1 and 2 have 64. A file
 stores the gaps between ascending keys, byte by byte: first the lowest byte of each gap, last the highest. The lower
 bytes are random, the higher ones mostly 0, and apart they compress best.
 
-Each level smooths the counts of its descriptions towards the
-level above (`guesser` has the formula).
+Each level smooths the counts of its descriptions towards the level above (`guesser` has the formula).
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ from tagger.hmm.scorer import first_order_scorer, path_terms, second_order_score
 from tagger.hmm.summary import hmm_summary
 from tagger.hmm.transitions import Steps, Transitions
 from tagger.hmm.word_tags import WordTagTable
-from tagger.models.base import Tagger, Terms, TransitionTable
-from tagger.models.summary import Section
+from tagger.models.base import Tagger, Terms
+from tagger.models.summary import Section, TransitionTable
 from tagger.normalization import NFC, normalized_keys, normalized_sentences
 from tagger.sentence import Sentence, Words, sentence_list, words_of
 from tagger.words.lexicon import Lexicon

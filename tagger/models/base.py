@@ -19,7 +19,6 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -32,7 +31,7 @@ from tagger.chain.pack import batches
 from tagger.corpus.labels import tagged_sentences
 from tagger.errors import TaggerError
 from tagger.evaluation.metrics import accuracy
-from tagger.models.summary import Section, parameter_sizes, tag_frequencies
+from tagger.models.summary import Section, TransitionTable, parameter_sizes, tag_frequencies
 from tagger.normalization import normalized_sentences
 from tagger.sentence import Sentence, Words, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
@@ -42,26 +41,10 @@ if TYPE_CHECKING:
 
 LATTICE_CELLS = 1 << 21  # tokens × tags decoded together: half as many cost 10 % more time
 MIN_LATTICE_TOKENS = 1 << 12
-SCORERS = "_scorers"  # the attribute that holds the scorers
+SCORERS, CANDIDATE_SCORERS = "_scorers", "_candidate_scorers"  # the attributes that hold the scorers
 
 Terms = Callable[[Sequence[int], int], dict[str, float]]  # from a path and a token to terms of the path's score
 Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags allowed at their tokens (N, K)
-
-
-@dataclass(frozen=True)
-class TransitionTable:
-    """The weight or probability of each step from tag to tag."""
-
-    unit: str  # of the numbers: weight or probability
-    values: np.ndarray  # (K + 1, K + 1) [previous, next]; the last row is the start, the last column the end
-
-    @classmethod
-    def of(cls, unit: str, transitions: np.ndarray, start: np.ndarray, end: np.ndarray) -> TransitionTable:
-        """Build the table of a first-order chain."""
-        K = len(start)
-        values = np.zeros((K + 1, K + 1))
-        values[:K, :K], values[K, :K], values[:K, K] = transitions, start, end
-        return cls(unit, values)
 
 
 class Predictor(ABC):
@@ -89,10 +72,16 @@ class Predictor(ABC):
         """Build a function that scores only the candidates of another model's lattice; None if there is none."""
         return None
 
+    def candidate_scorer(self) -> CandidateScorer | None:
+        """Return the candidate scorer of the calling thread, if there is one."""
+        scorers: PerThread[CandidateScorer | None] = self.__dict__.setdefault(CANDIDATE_SCORERS, PerThread())
+        return scorers.get(self.build_candidate_scorer)
+
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute and drop the scorers, which were built from the attributes."""
         super().__setattr__(name, value)
         self.__dict__.pop(SCORERS, None)
+        self.__dict__.pop(CANDIDATE_SCORERS, None)
 
     def lattices(self, X: Sequence[Any], allowed: Allowed | None = None) -> Iterator[tuple[np.ndarray, Lattice]]:
         """Yield the lattices of sentences in packs of similar length, each with the sentences' indices in X.

@@ -58,18 +58,17 @@ class Ensemble(Predictor):
         return a if np.array_equal(a.words.hashes, b.words.hashes) else a.joined(b, len(self.classes_))
 
     def build_scorer(self) -> Scorer:
-        members = self.members  # each keeps its own scorers
-        on_candidates = {i: scorer for i, m in enumerate(members) if (scorer := m.build_candidate_scorer())}
-        K = len(self.classes_)
+        members, K = self.members, len(self.classes_)  # each member keeps its own scorers
 
         def score(sentences: list[Words]) -> Lattice:
-            lattices = {i: m.scorer()(sentences) for i, m in enumerate(members) if i not in on_candidates}
-            few = [lattice for lattice in lattices.values() if isinstance(lattice, CandidateLattice)]
-            sparse = bool(few) and len(few) == len(lattices)
-            for i, score_candidates in on_candidates.items():
-                lattices[i] = score_candidates(sentences, few[0]) if sparse else members[i].scorer()(sentences)
-            ordered = [lattices[i] for i in range(len(members))]
-            return MeanLattice(ordered, [len(words) for words in sentences], K, sparse)
+            scorers = [member.candidate_scorer() for member in members]
+            lattices = [None if scorer else m.scorer()(sentences) for m, scorer in zip(members, scorers, strict=True)]
+            few = [lattice for lattice in lattices if isinstance(lattice, CandidateLattice)]
+            sparse = bool(few) and len(few) == len(lattices) - sum(map(bool, scorers))
+            for i, scorer in enumerate(scorers):
+                if scorer:
+                    lattices[i] = scorer(sentences, few[0]) if sparse else members[i].scorer()(sentences)
+            return MeanLattice(cast(list[Lattice], lattices), [len(words) for words in sentences], K, sparse)
 
         return score
 

@@ -48,6 +48,22 @@ class Section:
         return [[text(cell) for cell in row] for row in self.rows]
 
 
+@dataclass(frozen=True)
+class TransitionTable:
+    """The weight or probability of each step from tag to tag."""
+
+    unit: str  # of the numbers: weight or probability
+    values: np.ndarray  # (K + 1, K + 1) [previous, next]; the last row is the start, the last column the end
+
+    @classmethod
+    def of(cls, unit: str, transitions: np.ndarray, start: np.ndarray, end: np.ndarray) -> TransitionTable:
+        """Build the table of a first-order chain."""
+        K = len(start)
+        values = np.zeros((K + 1, K + 1))
+        values[:K, :K], values[K, :K], values[:K, K] = transitions, start, end
+        return cls(unit, values)
+
+
 def text(cell: Cell) -> str:
     """Format a cell."""
     if isinstance(cell, list):

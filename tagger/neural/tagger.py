@@ -22,11 +22,11 @@ from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import check_dev, dev_sentences, tag_numbers, training_sentences
 from tagger.errors import TrainingError, several
 from tagger.files import resources
-from tagger.models.base import Tagger, Terms, TransitionTable
+from tagger.models.base import Tagger, Terms
 from tagger.models.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
 from tagger.models.explain import step_terms
 from tagger.models.monitor import INTERRUPTED, ProgressCallback, TrainingMonitor
-from tagger.models.summary import Section
+from tagger.models.summary import Section, TransitionTable
 from tagger.neural import need_torch
 from tagger.neural.lookup import InputLookup
 from tagger.neural.numpy_network import MAX_WEIGHT, NumpyNetwork, Sizes, restore_weights

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.models.base import Tagger, TransitionTable
+from tagger.models.base import Tagger
+from tagger.models.summary import TransitionTable
 from tagger.reports.html import PageTemplate
 
 TAGS_SHOWN = 30  # in the heat map

@@ -31,7 +31,7 @@ from tagger.cli.training import (
     training_command,
 )
 from tagger.cli.tuning import Tuning
-from tagger.crf.settings import check_chain
+from tagger.crf.settings import MAX_THRESHOLD, check_chain
 from tagger.crf.tagger import CRFTagger
 from tagger.errors import TrainingError
 from tagger.features.word_classes import WordClasses
@@ -49,7 +49,7 @@ class CandidatesType(click.ParamType):
         try:
             check_chain(1, value)
         except TrainingError:
-            self.fail(f"expected auto, all or a number between 0 and 0.5, e.g. 0.001, got {value!r}.", param, ctx)
+            self.fail(f"expected auto, all or a number below {MAX_THRESHOLD}, e.g. 0.001, got {value!r}.", param, ctx)
         return str(value)
 
 

@@ -235,4 +235,4 @@ def count_arcs(widths: np.ndarray, order: int) -> float:
 def pack_tokens(widths: np.ndarray, order: int) -> int:
     """Choose the number of tokens of a pack, so that its arcs fit one block."""
     per_token = max(1.0, count_arcs(widths, order) / max(1, len(widths)))
-    return max(1, min(PACK_TOKENS, int(BLOCK_ARCS / 4 / per_token)))
+    return max(1, min(PACK_TOKENS, int(BLOCK_ARCS / 2 / per_token)))

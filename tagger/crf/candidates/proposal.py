@@ -23,12 +23,12 @@ from tagger.arrays.ragged import consecutive
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates
 from tagger.corpus.partial import OPEN, Choices
 from tagger.hmm.tagger import HMMTagger
-from tagger.sentence import Sentence, Words
+from tagger.sentence import ANY, NO_TAG, Sentence, Words
 
-FOLDS = 5
-BESIDE_THRESHOLD = 1e-4  # the same for a CRF trained on all tags, beside an HMM in an ensemble
+CROSS_FIT_FOLDS = 5
+BESIDE_THRESHOLD = 1e-4  # lowest probability beside an HMM in an ensemble, for a CRF trained on all tags
 DEFAULT_THRESHOLD = 1e-3  # lowest probability of a candidate: 1.8 a token on EWT, 99.2 % have the right tag
-SENTENCES_TOGETHER = 2000  # in one lattice
+TOKENS_TOGETHER = 1 << 15  # in one lattice
 FLOOR = 0.1  # of the threshold: a candidate with a lower probability has this one
 
 
@@ -75,27 +75,35 @@ def cross_fit(
 
     The candidates of a fold come from an HMM that is trained on the other folds.
     """
-    folds = min(FOLDS, len(sentences))
+    folds = min(CROSS_FIT_FOLDS, len(sentences))
     bounds = [len(sentences) * i // folds for i in range(folds + 1)]
 
     def propose_for(fold: tuple[int, int]) -> list[Proposal]:
         begin, end = fold
-        rest = [*sentences[:begin], *sentences[end:]] or list(sentences)
+        rest = [*sentences[:begin], *sentences[end:]]
+        rest = rest if any(is_tagged(sentence) for sentence in rest) else list(sentences)
         words = [s.words[:n] for s, n in zip(sentences[begin:end], lengths[begin:end].tolist(), strict=True)]
         hmm = HMMTagger(**settings).learn(rest)
         return [renumbered(p, hmm.classes_, tag_set) for p in propose_all(hmm, words, threshold)]
 
     with ThreadPoolExecutor(threads) as pool:
         proposer = pool.submit(lambda: HMMTagger(**settings).learn(list(sentences)))
-        proposals = list(pool.map(propose_for, pairwise(bounds)))
+        proposals = pool.map(propose_for, pairwise(bounds))
         return proposer.result(), joined([proposal for fold in proposals for proposal in fold])
 
 
 def propose_all(hmm: HMMTagger, words: Sequence[Words], threshold: float) -> list[Proposal]:
-    """Propose candidates for sentences, in their order, one proposal for each sentence group."""
-    score, step = hmm.scorer(), SENTENCES_TOGETHER
-    lattices = (score(list(words[i : i + step])) for i in range(0, len(words), step))
+    """Propose candidates for sentences, in their order, one proposal for each group of sentences."""
+    score = hmm.scorer()
+    before = np.cumsum([0, *map(len, words)])[:-1] // TOKENS_TOGETHER  # groups before each sentence
+    groups = np.split(np.arange(len(words)), np.flatnonzero(np.diff(before)) + 1)
+    lattices = (score([words[i] for i in group.tolist()]) for group in groups)
     return [propose(lattice, threshold) for lattice in lattices if isinstance(lattice, CandidateLattice)]
+
+
+def is_tagged(sentence: Sentence) -> bool:
+    """Return whether some word of a sentence has a tag that is not open."""
+    return any(tag not in (ANY, NO_TAG) for tag in sentence.tags or ())
 
 
 def renumbered(proposal: Proposal, old: list[str], new: list[str]) -> Proposal:

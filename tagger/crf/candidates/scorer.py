@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tagger.arrays.keyed import KeyedValues
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates, CandidateScorer
 from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer
@@ -35,7 +36,7 @@ class ChainTable:
 
     order: int
     steps: np.ndarray  # (K + 1, K + 1) of tag bigrams; the last row is the start, the last column the end
-    trigrams: TagTrigrams
+    trigrams: KeyedValues  # the weight of each trigram, by its key
 
     @classmethod
     def of(
@@ -45,7 +46,7 @@ class ChainTable:
         K = len(start)
         steps = np.zeros((K + 1, K + 1))
         steps[:K, :K], steps[K, :K], steps[:K, K] = transitions, start, end
-        return cls(order, steps, trigrams)
+        return cls(order, steps, trigrams.lookup())
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class CRFScores:
         width = len(self.table.steps)
         before, w = self.contexts[arcs.before], np.repeat(self.contexts[arcs.states] % width, arcs.widths)
         scores = self.table.steps.ravel()[before % width * width + w]
-        return scores if self.table.order == 1 else scores + self.table.trigrams.lookup(before * width + w)
+        return scores if self.table.order == 1 else scores + self.table.trigrams(before * width + w)
 
 
 def node_scorer(features: Features, weights: np.ndarray, tag_parts: TagParts) -> FeatureScorer:
