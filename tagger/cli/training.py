@@ -259,9 +259,7 @@ def training_summary(summary: dict[str, Any], unit: str) -> str:
 def missed_candidates(summary: dict[str, Any]) -> str:
     """Say for how many tokens the right tag was no candidate, of a CRF with candidates."""
     missed, tokens = summary.get("right tag no candidate"), summary["tokens"]
-    return (
-        "" if missed is None else f"\nthe right tag was no candidate for {missed:,} of {tokens:,} tokens of other folds"
-    )
+    return "" if missed is None else f"\nthe right tag was no candidate for {missed:,} of {tokens:,} tokens"
 
 
 def closing_line(model: Tagger, path: str, seconds: float) -> str:

@@ -239,10 +239,10 @@ class CRFTagger(Tagger):
 
     def candidate_scorer_in_form(self) -> CandidateScorer:
         """Build a scorer of candidates, for sentences whose words are in the model's normalisation form."""
-        from tagger.crf.candidates.proposal import BESIDE_THRESHOLD
+        from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD
         from tagger.crf.candidates.scorer import candidate_scorer
 
-        return candidate_scorer(self.proposal_scorer(), self.threshold_ or BESIDE_THRESHOLD)
+        return candidate_scorer(self.proposal_scorer(), self.threshold_ or DEFAULT_THRESHOLD)
 
     def proposal_scorer(self) -> ProposalScorer:
         """Build a scorer of sentences with proposed candidates."""

@@ -26,7 +26,6 @@ from tagger.hmm.tagger import HMMTagger
 from tagger.sentence import ANY, NO_TAG, Sentence, Words
 
 CROSS_FIT_FOLDS = 5
-BESIDE_THRESHOLD = 1e-4  # lowest probability beside an HMM in an ensemble, for a CRF trained on all tags
 DEFAULT_THRESHOLD = 1e-3  # lowest probability of a candidate: 1.8 a token on EWT, 99.2 % have the right tag
 TOKENS_TOGETHER = 1 << 15  # in one lattice
 FLOOR = 0.1  # of the threshold: a candidate with a lower probability has this one
