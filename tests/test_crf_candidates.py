@@ -101,7 +101,7 @@ def compare(model, words, lattice, allowed=None):
 @pytest.mark.parametrize("large, wide", [(1000, 0), (0, 0), (0, 12), (0, 1000)])
 def test_every_answer_equals_its_definition_path_by_path(model, monkeypatch, large, wide):
     """By both scorers of nodes: with rows of all tags, and without them for large tag sets, in tables or not."""
-    monkeypatch.setattr(candidate_scorer, "LARGE_TAG_SET", large)
+    monkeypatch.setattr(candidate_scorer, "ROW_SCORER_TAGS", large)
     monkeypatch.setattr(node_scorer, "WIDE_TEMPLATE", wide)
     sizes = np.diff(model.features_.bases)
     assert sizes.min() < 12 < sizes.max() < 1000

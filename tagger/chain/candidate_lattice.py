@@ -74,7 +74,9 @@ class NodeScores(Protocol):
         """Return the scores of the states and arcs of a trellis of these nodes."""
 
 
-Proposer = Callable[["np.ndarray | None"], tuple[Candidates, NodeScores]]  # from the tags allowed (N, K), None for all
+NodeProposer = Callable[
+    ["np.ndarray | None"], tuple[Candidates, NodeScores]
+]  # from the tags allowed (N, K), None for all
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class CandidateLattice:
 
     lengths: np.ndarray  # (B,)
     K: int
-    propose: Proposer
+    propose: NodeProposer
     allowed: np.ndarray | None = None  # (N, K); None: everything
 
     @cached_property

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tagger.features.encoder import Features
-from tagger.models.base import Tagger
 from tagger.models.summary import FormattedNumber, Section, steps
+
+if TYPE_CHECKING:
+    from tagger.hmm.tagger import HMMTagger
 
 FEATURES_SHOWN = 5  # of a tag
 
@@ -30,14 +32,16 @@ def crf_summary(
     ]
 
 
-def proposer_summary(hmm: Tagger, threshold: float | None, weight: float) -> list[Section]:
+def proposer_summary(hmm: HMMTagger, threshold: float | None, weight: float) -> list[Section]:
     """Return the sections about the HMM that proposes candidates: its settings, and its own tables."""
+    from tagger.hmm.summary import hmm_summary
+
     facts: list[list[Any]] = [
         ["lowest probability of a candidate", threshold],
         ["weight of its log-probability", weight],
     ]
     settings = [[name, value] for name, value in hmm.stored_settings().items()]
-    own = hmm.summarize()[len(Tagger.summarize(hmm)) :]
+    own = hmm_summary(hmm.classes_, hmm.transition_model_, hmm.emission_model_)
     named = [Section(f"HMM: {section.title}", section.rows, section.head) for section in own]
     return [Section("HMM that proposes candidates", [*facts, *settings]), *named]
 

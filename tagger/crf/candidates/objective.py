@@ -26,7 +26,7 @@ from tagger.chain.pack import batches
 from tagger.crf.candidates.node_tables import NodeTables
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 
-PACK_TOKENS = 1 << 15  # pieces are short: larger packs than those of sentences keep the steps long
+PIECE_PACK_TOKENS = 1 << 15  # pieces are short: larger packs than those of sentences keep the steps long
 
 
 @dataclass(frozen=True)
@@ -235,4 +235,4 @@ def count_arcs(widths: np.ndarray, order: int) -> float:
 def pack_tokens(widths: np.ndarray, order: int) -> int:
     """Choose the number of tokens of a pack, so that its arcs fit one block."""
     per_token = max(1.0, count_arcs(widths, order) / max(1, len(widths)))
-    return max(1, min(PACK_TOKENS, int(BLOCK_ARCS / 2 / per_token)))
+    return max(1, min(PIECE_PACK_TOKENS, int(BLOCK_ARCS / 2 / per_token)))

@@ -23,11 +23,11 @@ from tagger.features.encoder import Features
 from tagger.features.tag_parts import TagParts
 from tagger.sentence import Words
 
-LARGE_TAG_SET = 200  # from here on a row of scores for all tags costs more than it saves
+ROW_SCORER_TAGS = 200  # from here on a row of scores for all tags costs more than it saves
 
 
-Proposer = Callable[["np.ndarray | None"], Proposal]  # from the tags allowed (N, K), None for all
-ProposalScorer = Callable[[list[Words], Proposer], CandidateLattice]
+ConstrainedProposal = Callable[["np.ndarray | None"], Proposal]  # from the tags allowed (N, K), None for all
+ProposalScorer = Callable[[list[Words], ConstrainedProposal], CandidateLattice]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class CRFScores:
 
 def node_scorer(features: Features, weights: np.ndarray, tag_parts: TagParts) -> FeatureScorer:
     """Make the scorer of nodes that suits the size of the tag set."""
-    kind = NodeScorer if tag_parts.K > LARGE_TAG_SET else FeatureScorer
+    kind = NodeScorer if tag_parts.K > ROW_SCORER_TAGS else FeatureScorer
     return kind(features, weights, tag_parts)
 
 
@@ -100,7 +100,7 @@ def proposal_scorer(table: ChainTable, features: FeatureScorer, posterior_weight
     """Make a function from sentences, and a proposal of candidates for them, to the CRF's lattice over these."""
     K = len(table.steps) - 1
 
-    def score(sentences: list[Words], propose_within: Proposer) -> CandidateLattice:
+    def score(sentences: list[Words], propose_within: ConstrainedProposal) -> CandidateLattice:
         def nodes(allowed: np.ndarray | None) -> tuple[Candidates, CRFNodes]:
             proposal = propose_within(allowed)
             candidates = proposal.candidates
