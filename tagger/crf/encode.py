@@ -20,6 +20,7 @@ from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD, cross_fit, joined,
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.warm_start import continue_from
 from tagger.errors import TrainingError
+from tagger.escaping import quote
 from tagger.features.encoder import learn_features
 from tagger.features.tag_parts import TagParts, separator_of
 from tagger.features.template import check_classes, class_features, class_sizes, margin, parse_templates, template_text
@@ -118,10 +119,10 @@ def add_candidates(
     """
     if init is not None:
         hmm = init.proposer_
-        if hmm is None or hmm.classes_ != tag_set:
-            raise TrainingError(
-                "init: expected a model with candidates and all tags of the corpus. Use candidates='all'."
-            )
+        assert hmm is not None  # it has a threshold
+        if new := sorted(set(tag_set) - set(hmm.classes_)):
+            known = "expected only tags of its model, whose HMM proposes no others"
+            raise TrainingError(f"init: {known}, got also {quote(' '.join(new))}. Rename them, or train without init.")
         words = [s.words[:n] for s, n in zip(sentences, corpus.lengths.tolist(), strict=True)]
         proposal = joined(propose_all(hmm, words, threshold))
     else:
