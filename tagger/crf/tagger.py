@@ -20,7 +20,7 @@ from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer
 from tagger.crf.settings import check_settings
-from tagger.crf.storage import model_arrays, restore_model
+from tagger.crf.storage import model_arrays, restore_model, rounded
 from tagger.crf.summary import crf_summary, proposer_summary
 from tagger.crf.trigrams import TagTrigrams
 from tagger.features.encoder import Features
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from tagger.hmm.tagger import HMMTagger
 
 MAX_DENSE_TAGS = 128  # from here on training on all tags takes minutes (docs/lab-notes/candidates.md)
-LEVELS = 512  # of a stored weight's size
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -159,7 +158,7 @@ class CRFTagger(Tagger):
         trainer = self.trainer(corpus, layout, sentences)
         trainer.check_memory()
         monitor = TrainingMonitor(
-            use_weights=lambda weights: self.set_weights(layout.split(weights)),
+            use_weights=lambda weights: self.set_weights(layout.split(trainer.model_weights(weights))),
             score=self.score,
             dev=dev,
             dev_every=DEV_EVERY,
@@ -300,13 +299,3 @@ class CRFTagger(Tagger):
         proposer = self.proposer_.stored_settings() if self.proposer_ else None
         template = {"template": self.template_, "separator": self.tag_parts_.separator}
         return template | {"threshold": self.threshold_, "proposer": proposer}
-
-
-def rounded(weights: np.ndarray) -> np.ndarray:
-    """Round to whole multiples of a power of two, the largest of them at most LEVELS.
-
-    A model file takes a third of the room, and no accuracy is lost (docs/lab-notes/training.md).
-    """
-    highest = np.abs(weights).max(initial=0.0)
-    step = np.exp2(np.ceil(np.log2(highest / LEVELS))) if highest else 1.0
-    return np.asarray(np.round(weights / step) * step, np.float32)
