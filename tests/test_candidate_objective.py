@@ -10,7 +10,7 @@ from feature_table import weight_table
 from tagger import HMMTagger, Sentence
 from tagger.chain.candidate_lattice import Candidates
 from tagger.corpus.partial import read_choices
-from tagger.crf.candidates import objective as module
+from tagger.crf import objective as module
 from tagger.crf.candidates.objective import CandidateLikelihood
 from tagger.crf.candidates.proposal import FLOOR, Proposal, cross_fit, propose, with_gold
 from tagger.crf.objective import PenalizedLikelihood

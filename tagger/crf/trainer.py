@@ -14,7 +14,7 @@ import numpy as np
 from tagger.chain.pack import PACK_TOKENS
 from tagger.crf.candidates.objective import CandidateLikelihood, count_arcs
 from tagger.crf.lbfgs import minimize
-from tagger.crf.objective import PenalizedLikelihood
+from tagger.crf.objective import Objective, PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError, several
 from tagger.files import resources
@@ -27,8 +27,6 @@ MIN_CURVATURE = 0.01  # without a penalty, that of a weight may be zero
 MAX_PENALTY = 1e15  # leaves no weight; more does the same, but overflows
 FIRST_STEP = 0.1  # along the gradient, where the scale is the square root of the curvature
 ADVICE = "use a part of the corpus, fewer tags, min_count=2 or features='comparison'"
-
-Likelihood = PenalizedLikelihood | CandidateLikelihood
 
 
 @dataclass
@@ -131,18 +129,18 @@ class Trainer:
         return evaluations
 
 
-def make_likelihood(corpus: EncodedCorpus, *args: Any, **settings: Any) -> Likelihood:
+def make_likelihood(corpus: EncodedCorpus, *args: Any, **settings: Any) -> Objective:
     """Make the objective of a corpus, over its candidates if it has any."""
     kind = PenalizedLikelihood if corpus.proposal is None else CandidateLikelihood
     return kind(corpus, *args, **settings)
 
 
-def first_scale(likelihood: Likelihood) -> np.ndarray:
+def first_scale(likelihood: Objective) -> np.ndarray:
     """Scale the weights by count^-1/4: curvature grows with the count, but slower; the exponent is found by trial."""
     return np.asarray((likelihood.layout.counts + max(2 * likelihood.l2, 1.0)) ** -0.25)
 
 
-def preconditioner(likelihood: Likelihood, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
+def preconditioner(likelihood: Objective, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
     """Choose the scale of the variables for a minimisation that begins at these weights, and its first step.
 
     Away from zero weights the scale comes from the curvature there.
