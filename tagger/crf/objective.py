@@ -140,8 +140,7 @@ class PenalizedLikelihood(Objective):
         self.open = open_rows(corpus.choices, order, self.rows)
         self.residual = np.empty((len(order), self.tag_parts.columns), self.dtype)
         windows = Windows(corpus.windows.words, corpus.windows.places[order], corpus.windows.around)
-        builder = TableBuilder(corpus.features, corpus.values, windows, self.tag_parts.columns, self.dtype, self.rows)
-        self.tables, self.narrow = builder.build()
+        self.tables, self.narrow = TableBuilder(replace(corpus, windows=windows), self.dtype, self.rows).build()
 
     def pack_losses(self, weights: np.ndarray) -> list[PackLoss]:
         w, *chain_scores, _, _ = self.layout.split(weights)

@@ -66,11 +66,8 @@ class CandidateFoldLikelihood(Folds, CandidateLikelihood):
 
     def __init__(self, corpus: EncodedCorpus, *args: Any, folds: Sequence[np.ndarray] | None = None) -> None:
         super().__init__(corpus, *args, folds=folds)
-        self.corpus = corpus
-        gold = (np.arange(len(corpus.tags)), corpus.tags)
-        everything = [slice(0, len(corpus.tags))]
-        rows = (corpus.features, corpus.values, corpus.windows, corpus.tag_parts)
-        self.gold_tables = NodeTables(*rows, gold, everything, np.dtype(np.float64))
+        self.corpus, N = corpus, len(corpus.tags)
+        self.gold_tables = NodeTables(corpus, np.arange(N), corpus.tags, [slice(0, N)], np.dtype(np.float64))
 
     def observed(self) -> np.ndarray:
         """Count how often each weight (P,) is on the gold path of the sentences used; all their tags are given."""

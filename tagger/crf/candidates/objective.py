@@ -136,10 +136,8 @@ class CandidateLikelihood(Objective):
         scored = np.concatenate([own[pieces.nodes] for own, pieces in zip(nodes, self.pieces, strict=True)])
         self.rows = slices(len(pieces.nodes) for pieces in self.pieces)
         self.log_posterior = corpus.proposal.log_posterior[scored]
-        where = (candidates.tokens[scored], candidates.tags[scored])
-        self.tables = NodeTables(
-            corpus.features, corpus.values, corpus.windows, corpus.tag_parts, where, self.rows, self.dtype
-        )
+        tokens_of_nodes, tags = candidates.tokens[scored], candidates.tags[scored]
+        self.tables = NodeTables(corpus, tokens_of_nodes, tags, self.rows, self.dtype)
         self.arcs = [ArcParameters(pieces.keys, self.layout) for pieces in self.pieces]
         self.residual = np.zeros(len(scored))
 
