@@ -143,8 +143,7 @@ class Archive:
     def setting(self, name: str, kind: type) -> Any:
         """Return an entry of the description, checked to be of that type."""
         value = self.meta.get(name)
-        if not isinstance(value, kind):
-            raise self.error(f"its description lacks a valid {name!r}")
+        self.check(isinstance(value, kind), f"its description lacks a valid {name!r}")
         return value
 
     def read_description(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from tagger.chain.pack import PACK_TOKENS
 from tagger.crf.candidates.objective import CandidateLikelihood, count_arcs
 from tagger.crf.lbfgs import Function, Result, minimize
-from tagger.crf.objective import PenalizedLikelihood
+from tagger.crf.objective import Objective, PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError, several
 from tagger.files import resources
@@ -29,7 +29,6 @@ MAX_PENALTY = 1e15  # leaves no weight; more does the same, but overflows
 FIRST_STEP = 0.1  # along the gradient, where the scale is the square root of the curvature
 ADVICE = "use a part of the corpus, fewer tags, min_count=2 or features='comparison'"
 
-Likelihood = PenalizedLikelihood | CandidateLikelihood
 Watch = Callable[[int, "float | None", np.ndarray], "str | None"]  # the loss is None while a sample is iterated on
 
 
@@ -162,7 +161,7 @@ class Trainer:
             begin = Start(result.x, before + result.iterations, begin.evaluations + result.evaluations)
         return begin
 
-    def masked(self, likelihood: Likelihood) -> Function:
+    def masked(self, likelihood: Objective) -> Function:
         """Make a function whose gradient is zero at the parameters that are not trained."""
 
         if self.kept is None:
@@ -176,19 +175,19 @@ class Trainer:
 
         return function
 
-    def likelihood(self, sentences: np.ndarray | None) -> Likelihood:
+    def likelihood(self, sentences: np.ndarray | None) -> Objective:
         """Make the objective of these sentences, by default of all, over their candidates if they have any."""
         kind = PenalizedLikelihood if self.corpus.proposal is None else CandidateLikelihood
         groups = None if sentences is None else [sentences]
         return kind(self.corpus, self.layout, self.l2, self.threads, groups=groups)
 
 
-def first_scale(likelihood: Likelihood) -> np.ndarray:
+def first_scale(likelihood: Objective) -> np.ndarray:
     """Scale the weights by count^-1/4: curvature grows with the count, but slower; the exponent is found by trial."""
     return np.asarray((likelihood.layout.counts + max(2 * likelihood.l2, 1.0)) ** -0.25)
 
 
-def preconditioner(likelihood: Likelihood, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
+def preconditioner(likelihood: Objective, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
     """Choose the scale of the variables for a minimisation that begins at these weights, and its first step.
 
     Away from zero weights the scale comes from the curvature there.

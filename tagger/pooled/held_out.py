@@ -50,9 +50,8 @@ class ParameterCounts:
     def __init__(self, corpus: EncodedCorpus, layout: ParameterLayout) -> None:
         self.corpus, self.layout = corpus, layout
         self.events = corpus.choices.events(corpus.tags)  # tokens and tags; an open token has none
-        rows = (corpus.features, corpus.values, corpus.windows, corpus.tag_parts)
         everything = [slice(0, len(self.events[0]))]
-        self.tables = NodeTables(*rows, self.events, everything, np.dtype(np.float64))
+        self.tables = NodeTables(corpus, *self.events, everything, np.dtype(np.float64))
 
     def of(self, sentences: np.ndarray) -> np.ndarray:
         """Count how often each parameter (P,) is on the right paths of these sentences."""

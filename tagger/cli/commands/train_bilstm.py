@@ -9,14 +9,7 @@ import click
 
 from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
 from tagger.cli.interrupt import GracefulStop
-from tagger.cli.options import (
-    FREE_MEMORY,
-    Count,
-    Finite,
-    file_option,
-    max_memory_option,
-    value_option,
-)
+from tagger.cli.options import FREE_MEMORY, Count, Finite, file_option, max_memory_option, value_option
 from tagger.cli.paths import INPUT
 from tagger.cli.training import (
     check_monitoring,

@@ -10,13 +10,7 @@ import click
 from tagger.cli.console import print_message, skipped_lines
 from tagger.cli.corpus_input import CorpusOptions, read_training_corpus
 from tagger.cli.hints import InputHint, tag_check
-from tagger.cli.options import (
-    FREE_MEMORY,
-    Count,
-    file_option,
-    max_memory_option,
-    partial_option,
-)
+from tagger.cli.options import FREE_MEMORY, Count, file_option, max_memory_option, partial_option
 from tagger.cli.paths import INPUT
 from tagger.cli.training import closing_line, model_warnings, setting_option, training_command
 from tagger.errors import several
