@@ -81,7 +81,7 @@ def test_every_figure_of_an_example_worked_by_hand(tmp_path):
         "unseen_tags": ["P"],
         "confusions": [{"gold": "V", "guess": "N", "count": 1, "example": [0, 2]}],
         "not_considered": None,
-        "training_overlap": 0,
+        "training_overlap": None,  # its only sentence is too short to have a hash
         "tokens_per_second": None,
         "compare": [],
     }

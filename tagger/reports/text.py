@@ -10,6 +10,7 @@ from typing import Any
 from tagger.escaping import visible
 from tagger.evaluation.metrics import Comparison, Evaluation, Rate
 from tagger.evaluation.significance import Interval
+from tagger.models.summary import Section
 from tagger.sentence import Sentence
 
 CONFUSIONS_SHOWN = 10  # in the table
@@ -127,3 +128,11 @@ def in_words(comparison: Comparison, first: str, second: str) -> str:
 def percent(rate: Rate, digits: int = 2) -> str:
     """Write a rate in percent, or a dash if it is undefined."""
     return "–" if rate is None else f"{100 * rate:.{digits}f} %"
+
+
+def section_text(section: Section) -> str:
+    """Format a section about a model as text, in columns."""
+    rows = [list(map(visible, row)) for row in [*([section.head] if section.head else []), *section.texts]]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(padded(cell, columns) for cell, columns in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join([f"# {section.title}", *(line.rstrip() for line in lines), ""])

@@ -165,13 +165,17 @@ def mismatch(place: str, expected: str, got: str, gold: str) -> CorpusError:
     return CorpusError(f"{place}: expected {expected} as in {gold}, got {got}")
 
 
-def training_overlaps(sentences: list[Sentence], models: dict[str, Predictor | None]) -> dict[str, int]:
-    """Count, for each model, the gold sentences that were in its training corpus."""
+def training_overlaps(sentences: list[Sentence], models: dict[str, Predictor | None]) -> dict[str, int | None]:
+    """Count, for each model, the gold sentences that were in its training corpus; None if it stores none of them."""
     words = [sentence.words for sentence in sentences]
-    return {name: overlap(words, model.seen_, model.lexicon_.form) for name, model in models.items() if model}
+    return {
+        name: overlap(words, model.seen_, model.lexicon_.form) if model.seen_.size else None
+        for name, model in models.items()
+        if model
+    }
 
 
-def gold_warnings(gold: str, sentences: list[Sentence], overlaps: dict[str, int]) -> list[str]:
+def gold_warnings(gold: str, sentences: list[Sentence], overlaps: dict[str, int | None]) -> list[str]:
     """Warn of models trained on gold sentences, of missing gold tags, and of sentences that are too long."""
     long = sum(len(sentence) >= MIN_WORDS for sentence in sentences)
     shared = f"of the {long:,} sentences of {gold} with at least {MIN_WORDS} words were in the training corpus of"

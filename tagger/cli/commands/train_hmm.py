@@ -45,6 +45,7 @@ def command(
     corpus: str,
     output: str,
     corpus_options: CorpusOptions,
+    tokenizer: str | None,
     lexicon: str | None,
     unlabeled: tuple[str, ...],
     quiet: bool,
@@ -73,7 +74,7 @@ def command(
             f"{text}, after {several(iteration, 'iteration')}: log-likelihood + log prior {objective:,.1f}", quiet
         ),
     )
-    model.column_ = corpus_options.column
+    model.column_, model.tokenizer_ = corpus_options.column, tokenizer
     save_model(model, output)
     for message in [*model_warnings(model), closing_line(model, output, time.perf_counter() - begin)]:
         print_message(message, quiet)
