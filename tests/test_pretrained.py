@@ -2,18 +2,22 @@
 
 import json
 import shutil
+import sys
 
 import numpy as np
 import pytest
-from paths import TEST, TRAIN
+from paths import ROOT, TEST, TRAIN
 from program import run
 from test_store import meta_of, with_meta
 
-from tagger import HMMTagger, Sentence, load_model, pretrained, save_model
+from tagger import HMMTagger, Sentence, load_model, pretrained, read_corpus, save_model
 from tagger.errors import MissingModelError, ModelError
 from tagger.models.card import MAX_CARD_LENGTH, card_fields
 from tagger.models.ensemble import Ensemble
 from tagger.models.store import load_card
+
+sys.path.insert(0, str(ROOT / "scripts"))
+import train_pretrained
 
 CARD = "language: English\ntags: Penn Treebank\naccuracy: 90.1 % on a test\nlicence: CC0 1.0\n\nLimits: it is tiny.\n"
 SHIPPED = pretrained.shipped_models()
@@ -180,6 +184,27 @@ def test_an_unknown_tokenizer_is_refused(tmp_path, tokenizer):
     with_meta(tmp_path / "model.npz", tokenizer=tokenizer)
     with pytest.raises(ModelError, match="expected a tokenizer among english, chinese"):
         load_model(tmp_path / "model.npz")
+
+
+def test_the_script_maps_tags_leaves_out_hashes_and_writes_the_card(tmp_path):
+    masc = "He/PP saw/VBD (/( him/PRN )/) [/NN 1/CD ]/NN -/- twice/RB .../... ./.\nI/PRP bark/VBP to/TO you/PRP ./.\n"
+    (tmp_path / "train.txt").write_text(3 * masc)
+    (tmp_path / "dev.txt").write_text(masc)
+    (tmp_path / "ewt.txt").write_text("I/PRP bark/VBP to/IN you/PRP ,/HYPH )/NFP\n")
+    output = tmp_path / "english.npz"
+    train_pretrained.build(tmp_path, tmp_path / "ewt.txt", output, HMMTagger)
+    model = load_model(output)
+    own = {tag for sentence in read_corpus(TRAIN) + read_corpus(TEST) for tag in sentence.tags}
+    assert set(model.classes_) <= own and model.seen_.size == 0
+    assert (model.tokenizer_, model.column_) == ("english", "xpos")
+    words = ["He", "saw", "(", "him", ")", "[", "1", "]", "-", "twice", "...", "."]
+    assert model.predict([words]) == [
+        ["PRP", "VBD", "-LRB-", "PRP", "-RRB-", "-LRB-", "CD", "-RRB-", ":", "RB", ":", "."]
+    ]
+    fields = card_fields(model.card_)
+    assert fields["accuracy"] == "100.00 % on MASC dev, 100.00 % on EWT dev" and "Without the map" in model.card_
+    tokens = sum(map(len, read_corpus(TRAIN) + read_corpus(TEST))) + 4 * 17
+    assert f"{tokens:,} tokens" in model.card_
 
 
 def test_shipped_models_are_small_described_and_licensed():
