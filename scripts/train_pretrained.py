@@ -17,7 +17,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tagger import CRFTagger, Sentence, evaluate, read_corpus, save_model
+from tagger import PooledTagger, Sentence, evaluate, read_corpus, save_model
 from tagger.corpus.tag_map import TagMap
 from tagger.evaluation.metrics import Evaluation
 from tagger.models.base import Tagger
@@ -62,7 +62,7 @@ consistent. Do not use it where a wrong tag does harm.
 
 def new_tagger() -> Tagger:
     """Make the untrained tagger."""
-    return CRFTagger(order=2)
+    return PooledTagger()
 
 
 def read_masc(path: Path) -> list[Sentence]:
