@@ -29,7 +29,7 @@ from tagger.tagging.constraints import read_lexicon
 @training_command(
     HMMTagger,
     "tagger train-hmm corpus.txt",
-    "tagger train-hmm people-daily.txt --encoding gbk -o chinese.npz",
+    "tagger train-hmm people-daily.txt --encoding gbk --tokenize chinese -o chinese.npz",
     "tagger train-hmm en_ewt-ud-train.conllu --column xpos",
     "tagger train-hmm small.txt --unlabeled news.txt.gz --lexicon words.tsv",
 )
