@@ -12,6 +12,7 @@ from test_store import meta_of, with_meta
 
 from tagger import HMMTagger, Sentence, load_model, pretrained, read_corpus, save_model
 from tagger.errors import MissingModelError, ModelError
+from tagger.experiments.crossval import TaggerFactory
 from tagger.models.card import MAX_CARD_LENGTH, card_fields
 from tagger.models.ensemble import Ensemble
 from tagger.models.store import load_card
@@ -187,11 +188,11 @@ def test_an_unknown_tokenizer_is_refused(tmp_path, tokenizer):
 
 def test_the_script_maps_tags_leaves_out_hashes_and_writes_the_card(tmp_path):
     masc = "He/PP saw/VBD (/( him/PRN )/) [/NN 1/CD ]/NN -/- twice/RB .../... ./.\nI/PRP bark/VBP to/TO you/PRP ./.\n"
-    (tmp_path / "train.txt").write_text(3 * masc)
+    (tmp_path / "train.txt").write_text("".join(masc.replace("bark", f"bark{i}") for i in range(6)))
     (tmp_path / "dev.txt").write_text(masc)
     (tmp_path / "ewt.txt").write_text("I/PRP bark/VBP to/IN you/PRP ,/HYPH )/NFP\n")
     output = tmp_path / "english.npz"
-    train_pretrained.build(tmp_path, tmp_path / "ewt.txt", output, HMMTagger)
+    train_pretrained.build(tmp_path, tmp_path / "ewt.txt", output, TaggerFactory(HMMTagger, {}))
     model = load_model(output)
     own = {tag for sentence in read_corpus(TRAIN) + read_corpus(TEST) for tag in sentence.tags}
     assert set(model.classes_) <= own and model.seen_.size == 0
@@ -201,8 +202,9 @@ def test_the_script_maps_tags_leaves_out_hashes_and_writes_the_card(tmp_path):
         ["PRP", "VBD", "-LRB-", "PRP", "-RRB-", "-LRB-", "CD", "-RRB-", ":", "RB", ":", "."]
     ]
     fields = card_fields(model.card_)
-    assert fields["accuracy"] == "100.00 % on MASC dev, 100.00 % on EWT dev" and "Without the map" in model.card_
-    tokens = sum(map(len, read_corpus(TRAIN) + read_corpus(TEST))) + 4 * 17
+    assert fields["accuracy"].endswith(" % on new documents of MASC, 100.00 % on EWT")
+    assert "- 100.00 % (100.00 to 100.00) on other sentences" in model.card_ and "the map it is 50.00 %." in model.card_
+    tokens = sum(map(len, read_corpus(TRAIN) + read_corpus(TEST))) + 7 * 17
     assert f"{tokens:,} tokens" in model.card_
 
 
