@@ -4,7 +4,8 @@ Read in this order:
 
 - `metrics`: accuracy, precision, recall, F1, confusions, comparison of two taggers; the only place that scores;
 - `significance`: confidence intervals and the permutation test;
-- `breakdown`: accuracy by word frequency, sentence length and confidence; calibration;
+- `breakdown`: accuracy by word frequency, sentence length and confidence;
+- `calibration`: accuracy against confidence, the reliability table;
 - `error_sample`: a representative sample of errors when there are too many to show.
 
 The idea: one ruler for dev sets in training, `eval` and cross-validation. A tag unseen in training counts as an error.

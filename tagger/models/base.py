@@ -54,6 +54,7 @@ class Predictor(ABC):
     lexicon_: Lexicon
     seen_: np.ndarray  # hashes of the training sentences (`words.overlap`)
     column_: str = "upos"  # the CoNLL-U column of the tags, in the training corpus and in output
+    tokenizer_: str | None = None  # splits raw text into the words that the model expects: one of `TOKENIZERS`
 
     @abstractmethod
     def build_scorer(self) -> Scorer:
@@ -196,6 +197,7 @@ class Tagger(Predictor):
     kind: ClassVar[str]  # its name in model files
     explanation_note: ClassVar[str | None] = None  # how to read the terms of `score_terms`
     summary_: dict[str, Any]  # facts about the training, without dates and durations
+    card_: str | None = None  # model card (`models.card`)
 
     @abstractmethod
     def fit(self, X: Iterable[Any], y: Iterable[Any] | None = None, X_dev: Any = None, y_dev: Any = None) -> Tagger:
@@ -232,6 +234,7 @@ class Tagger(Predictor):
             ["words", len(self.lexicon_.words)],
             ["normalization", self.lexicon_.form or "none: words unchanged"],
             ["ambiguous words", int((self.lexicon_.rows.widths > 1).sum())],
+            *([["tokenizer", self.tokenizer_]] if self.tokenizer_ else []),
         ]
         return [
             Section("model", sizes),

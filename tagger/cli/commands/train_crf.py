@@ -96,6 +96,7 @@ def command(
     corpus: str,
     output: str,
     corpus_options: CorpusOptions,
+    tokenizer: str | None,
     dev: str | None,
     tune: bool,
     log: str | None,
@@ -123,7 +124,7 @@ def command(
     initial = load_initial(init, sentences, quiet) if init else None
     table = load_word_classes(classes, unlabeled, corpus_options.encoding, quiet, sentences)
     model = CRFTagger(**settings | ({"order": initial.order} if initial else {}))
-    model.column_ = corpus_options.column
+    model.column_, model.tokenizer_ = corpus_options.column, tokenizer
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with GracefulStop() as stop:
         tuning = Tuning(model, sentences, dev_sentences, initial, table, quiet, stop) if tune else None

@@ -23,7 +23,7 @@ from tagger.tagging.constraints import read_lexicon
 @training_command(
     HMMTagger,
     "tagger train-hmm corpus.txt",
-    "tagger train-hmm people-daily.txt --encoding gbk -o chinese.npz",
+    "tagger train-hmm people-daily.txt --encoding gbk --tokenize chinese -o chinese.npz",
     "tagger train-hmm en_ewt-ud-train.conllu --column xpos",
     "tagger train-hmm small.txt --unlabeled news.txt.gz --lexicon words.tsv",
 )
@@ -39,6 +39,7 @@ def command(
     corpus: str,
     output: str,
     corpus_options: CorpusOptions,
+    tokenizer: str | None,
     lexicon: str | None,
     unlabeled: tuple[str, ...],
     quiet: bool,
@@ -67,7 +68,7 @@ def command(
             f"{text}, after {several(iteration, 'iteration')}: log-likelihood + log prior {objective:,.1f}", quiet
         ),
     )
-    model.column_ = corpus_options.column
+    model.column_, model.tokenizer_ = corpus_options.column, tokenizer
     save_model(model, output)
     for message in [*model_warnings(model), closing_line(model, output, time.perf_counter() - begin)]:
         print_message(message, quiet)
