@@ -80,8 +80,7 @@ def restore_classes(archive: Archive, sizes: list[int], hmm: HMMTagger | None) -
     """Read exactly the word classes that the template names, or take those of the HMM."""
     if not sizes:
         return None
-    shared = None if hmm is None or archive.has("classes.sizes") else hmm.word_classes
-    classes = shared or WordClasses.restore(archive)
+    classes = (hmm and hmm.word_classes) or WordClasses.restore(archive)
     archive.check(classes.sizes == sizes, f"it has word classes {classes.sizes}, where its template needs {sizes}")
     return classes
 
