@@ -11,6 +11,7 @@ from tagger import HMMTagger, Sentence, evaluate, read_corpus, write_corpus
 from tagger.errors import TrainingError
 from tagger.experiments.corpus_check import common, contradicted, survey, unusual
 from tagger.experiments.crossval import CurvePoint, TaggerFactory, cross_validate, fold_numbers, learning_curve
+from tagger.models.store import load_classes
 
 HMM = TaggerFactory(HMMTagger, {"order": 1})
 
@@ -144,6 +145,20 @@ def test_sentences_that_disagree_are_shown_and_obey_nobody(tmp_path):
 def test_an_option_that_sets_no_part_of_the_model_is_wrong_usage(tmp_path, option):
     done = run(tmp_path, "crossval", TEST, *option)
     assert done.code == 2 and option[0] in done.err
+
+
+@pytest.mark.parametrize(
+    "command", [["crossval", TEST, "--folds", 3], ["learning-curve", TEST, "--dev", TRAIN, "--points", 2]]
+)
+def test_word_classes_reach_the_models_of_experiments(tmp_path, command):
+    run(tmp_path, "convert", TRAIN, "raw.txt", "--strip-tags")
+    run(tmp_path, "learn-classes", "raw.txt", "-q", "-o", "classes.npz")
+    plain, classed = (run(tmp_path, *command, "--kind", "hmm", *more) for more in ([], ["--classes", "classes.npz"]))
+    assert plain.code == classed.code == 0 and plain.out != classed.out
+    classes = {"classes": load_classes(tmp_path / "classes.npz")}
+    folds = list(cross_validate(TaggerFactory(HMMTagger, {}, classes), read_corpus(TEST), 3, jobs=2))
+    printed = [f"{100 * fold.accuracy:.2f} %" for fold in folds]
+    assert command[0] != "crossval" or [line[-7:] for line in classed.out.splitlines()[1:-1]] == printed
 
 
 def test_an_option_that_training_does_not_know_is_wrong_usage(tmp_path):

@@ -160,7 +160,7 @@ READERS = {  # a command, the file that goes through a pipe, and what the comman
     "initial model": ("tagger train-crf corpus.txt --max-iterations 2 -q -o o.npz --init X", "crf.npz", "o.npz"),
     "corpus": ("tagger train-hmm X -q -o o.npz", "corpus.txt", "o.npz"),
     "dev set": ("tagger train-crf corpus.txt --max-iterations 5 -q -o o.npz --dev X", "corpus.txt", "o.npz"),
-    "untagged text": ("tagger train-hmm corpus.txt -q -o o.npz --unlabeled X", "in.txt", "o.npz"),
+    "classes of an HMM": ("tagger train-hmm corpus.txt -q -o o.npz --classes X", "clusters.txt", "o.npz"),
     "predictions": ("tagger eval corpus.txt --predictions X", "corpus.txt", None),
 }
 
@@ -192,6 +192,7 @@ def test_what_comes_through_a_pipe_is_read_once(home, command, name, written):
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 def test_text_that_is_read_twice_cannot_come_through_a_pipe(home):
     for source in ("<(cat in.txt)", "- < in.txt"):
-        done = run_process(home, f"{shlex.join(PROGRAM)} learn-classes {source}", command=["bash", "-c"])
-        assert done.code == 2 and done.err
+        for command in ("learn-classes", "train-hmm corpus.txt --unlabeled"):
+            done = run_process(home, f"{shlex.join(PROGRAM)} {command} {source}", command=["bash", "-c"])
+            assert done.code == 2 and done.err
     assert not Path(home / "classes.npz").exists()

@@ -29,24 +29,35 @@ def objectives(said):
 
 def test_raw_text_lexicon_and_first_order(say):
     with gzip.open("raw.txt.gz", "wt") as out:
-        out.write("The zig barks .\n\nA zag sleeps .\n")
+        out.write("The zig barks .\n\nA zag sleeps .\n" * 2)
     Path("words.tsv").write_text("zig\tNN\nfrob\tVB VBP\n")
-    options = ("--unlabeled", "raw.txt.gz", "--em-iterations", 4, "--lexicon", "words.tsv")
-    code, out, err = say("train-hmm", TRAIN, *options)
-    values = objectives(err)
-    assert code == 0 and out == "" and "4 iterations" in err and "model.npz" in err
-    assert len(values) == 5 and values == sorted(values)
-    model = load_model("model.npz")
-    assert model.predict([["The", "zig", "sleeps", "."]])[0][1] == "NN"
-    assert model.summary_["unlabeled"] == 8 and len(model.emission_model_.allowed.words) == 2
+    for order in (1, 2):
+        options = ("--unlabeled", "raw.txt.gz", "--lexicon", "words.tsv", "--order", order)
+        code, out, err = say("train-hmm", TRAIN, *options)
+        assert code == 0 and out == "" and "model.npz" in err
+        model = load_model("model.npz")
+        assert model.predict([["The", "zig", "sleeps", "."]])[0][1] == "NN"
+        assert (model.word_classes.find(["zig", "zag", "the"]) >= 0).all()  # of raw text, and of the corpus
+        assert len(model.emission_model_.allowed.words) == 2
+    assert "weight of spelling model: word class" in say("inspect")[1]
     assert say("train-hmm", TRAIN, "--order", 1, "-q", "-o", "first.npz") == (0, "", "")
     assert load_model("first.npz").order == 1
 
 
+def test_classes_of_learn_classes_are_those_of_raw_text(say):
+    Path("raw.txt").write_text("The zig barks .\nA zag sleeps .\n" * 2)
+    say("convert", TRAIN, "words.txt", "--strip-tags")
+    say("learn-classes", "words.txt", "raw.txt", "-q", "-o", "classes.npz")
+    assert say("train-hmm", TRAIN, "--classes", "classes.npz", "-q", "-o", "a.npz") == (0, "", "")
+    assert say("train-hmm", TRAIN, "--unlabeled", "raw.txt", "-q", "-o", "b.npz") == (0, "", "")
+    assert Path("a.npz").read_bytes() == Path("b.npz").read_bytes()
+
+
 def test_partly_tagged_text(say):
     Path("partly.txt").write_text("the/D dog/N barks/V\nthe/D cat/? barks/N|V\na/D dog/N\n" * 3)
-    code, _, err = say("train-hmm", "partly.txt", "--partial")
-    assert code == 0 and "3 iterations" in err
+    code, _, err = say("train-hmm", "partly.txt", "--partial", "--em-iterations", 4)
+    values = objectives(err)
+    assert code == 0 and "4 iterations" in err and len(values) == 5 and values == sorted(values)
     assert load_model("model.npz").predict([["the", "cat", "barks"]]) == [["D", "N", "V"]]
 
 
@@ -62,7 +73,8 @@ def test_the_same_input_gives_the_same_bytes(say):
     [
         (["--order", "3"], 2, ["3"]),
         (["--order", "1", "--partial"], 2, ["--order"]),
-        (["--order", "1", "--unlabeled", "raw.txt"], 2, ["--unlabeled", "--order"]),
+        (["--unlabeled", "raw.txt", "--classes", "raw.txt"], 2, ["--unlabeled", "--classes"]),
+        (["--unlabeled", "-"], 2, ["--unlabeled"]),
         (["--em-iterations", "0"], 2, ["0"]),
         (["--unlabeled", "none.txt"], 1, ["none.txt"]),
         (["--lexicon", "none.tsv"], 1, ["none.tsv"]),

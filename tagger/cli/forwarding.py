@@ -20,7 +20,9 @@ from tagger.cli.options import (
 )
 from tagger.cli.paths import INPUT, InputFile, check_files, declared_files
 from tagger.experiments.crossval import TaggerFactory
-from tagger.models.store import MODEL_KINDS, model_class
+from tagger.models.store import MODEL_KINDS, load_classes, model_class
+
+CLASSES = "classes"  # the option that is no setting, but an argument of `fit`
 
 # Options that the command itself does not have are collected for the training command.
 experiment_command = partial(
@@ -67,11 +69,13 @@ def tagger_factory(kind: str, options: tuple[str, ...]) -> TaggerFactory:
     settings_names = inspect.signature(model_class(kind)).parameters
     for option in training.params:
         given = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
-        if given and isinstance(option, click.Option) and option.name not in settings_names:
+        if given and isinstance(option, click.Option) and option.name not in [*settings_names, CLASSES]:
             advice = f"Leave it out, or use it with `tagger train-{kind}`."
             raise click.UsageError(f"{option.opts[-1]} is not a setting of the model. {advice}")
     settings = {name: context.params[name] for name in settings_names if name in context.params}
     # CORPUS and -o of the training command are placeholders here, but its template is read.
     inputs = [file for file in declared_files(context) if file.is_option and isinstance(file.type, InputFile)]
     check_files([*declared_files(click.get_current_context()), *inputs])
-    return TaggerFactory(model_class(kind), settings | ({"threads": 1} if "threads" in settings else {}))
+    path = context.params.get(CLASSES)
+    resources = {CLASSES: load_classes(path)} if path else {}
+    return TaggerFactory(model_class(kind), settings | ({"threads": 1} if "threads" in settings else {}), resources)

@@ -1,17 +1,45 @@
-"""Word classes from raw text files: each file is read twice, with a progress bar."""
+"""Word classes for training commands: their options, and classes from raw text, each file read twice with a bar."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import click
 
 from tagger.cli.console import skipped_lines
 from tagger.cli.hints import InputHint, tag_check
+from tagger.cli.options import combine, file_option
+from tagger.cli.paths import INPUT
 from tagger.cli.progress import StepBars
-from tagger.features.clustering import MIN_COUNT, learn_classes
-from tagger.features.word_classes import SIZES, WordClasses
+from tagger.features.word_classes import WordClasses
 from tagger.files.reading import Lines, Skipped, pipe_identity
+from tagger.models.store import load_classes
+from tagger.sentence import Sentence
+
+class_options = combine(
+    file_option(
+        "--unlabeled", INPUT, "Raw text to learn word classes from, e.g. raw.txt.gz. Repeatable.", multiple=True
+    ),
+    file_option("--classes", INPUT, "Word classes: classes.npz of learn-classes, or lines path TAB word TAB count."),
+)
+
+
+def check_class_sources(sources: dict[str, Any]) -> None:
+    """Refuse more than one option that brings word classes."""
+    given = [name for name, value in sources.items() if value]
+    if len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} each bring word classes, or none: use one of them.")
+
+
+def load_word_classes(
+    path: str | None, unlabeled: tuple[str, ...], encoding: str, quiet: bool, sentences: list[Sentence]
+) -> WordClasses | None:
+    """Load word classes, or learn them from raw text and the corpus; None without either option."""
+    if path:
+        return load_classes(path)
+    words = [sentence.words for sentence in sentences]
+    return learn_from(unlabeled, encoding, quiet, words, source="--unlabeled") if unlabeled else None
 
 
 def learn_from(
@@ -19,11 +47,15 @@ def learn_from(
     encoding: str,
     quiet: bool,
     extra_sentences: Iterable[Sequence[str]] = (),
-    sizes: Sequence[int] = SIZES,
-    min_count: int = MIN_COUNT,
     source: str = "FILES",
+    **settings: Any,
 ) -> WordClasses:
-    """Learn the classes of the words in raw text files, named by `source`, and in extra sentences."""
+    """Learn the classes of the words in raw text files, named by `source`, and in extra sentences.
+
+    `settings` are those of `learn_classes`.
+    """
+    from tagger.features.clustering import learn_classes
+
     if any(map(pipe_identity, files)):
         raise click.UsageError(f"{source}: expected files, since raw text is read twice; got standard input or a pipe.")
     records = [skipped_lines()]  # faulty lines are recorded in the first pass only
@@ -37,4 +69,4 @@ def learn_from(
                 yield sentence.words
 
     with StepBars(quiet) as bars:
-        return learn_classes(text, sizes, min_count, lambda step: bars.show(*step))
+        return learn_classes(text, watch=lambda step: bars.show(*step), **settings)

@@ -126,7 +126,8 @@ def add_candidates(
     else:
         threads = settings.threads or available_cores()
         chosen = {"partial": settings.partial}
-        hmm, proposal = cross_fit(chosen, sentences, corpus.lengths, tag_set, threshold, threads)
+        classes = corpus.features.classes
+        hmm, proposal = cross_fit(chosen, sentences, corpus.lengths, tag_set, threshold, threads, classes)
     with_right, is_right, missed = with_gold(proposal, corpus.tags, corpus.choices, threshold)
     return replace(corpus, proposal=with_right, is_right=is_right, cross_fitted=proposal), hmm, missed
 

@@ -1,7 +1,7 @@
 """The arrays of a CRF in a model file.
 
 A model with candidates holds the arrays of its HMM too, under names that begin with `hmm.`. Both were trained on one
-corpus and share their words, which are stored once, with the HMM.
+corpus and share their words and word classes, which are stored once, with the HMM.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from tagger.crf.trigrams import TagTrigrams
 from tagger.errors import TemplateError
 from tagger.features.encoder import Features
 from tagger.features.tag_parts import PART_SEPARATORS, TagParts
-from tagger.features.template import parse_templates
+from tagger.features.template import class_sizes, parse_templates
+from tagger.features.word_classes import WordClasses
 from tagger.words.lexicon import Lexicon
 
 if TYPE_CHECKING:
@@ -38,11 +39,15 @@ def model_arrays(model: CRFTagger) -> Arrays:
     arrays |= model.features_.arrays()
     if model.order == 2:
         arrays |= model.trigrams_.arrays()
-    if model.proposer_ is None:
-        return arrays | model.lexicon_.arrays()
-    arrays |= {"posterior": model.posterior_weight_}
-    arrays |= {PREFIX + name: array for name, array in model.proposer_.arrays().items()}
-    return arrays if model.proposer_.lexicon_ is model.lexicon_ else arrays | model.lexicon_.arrays()
+    hmm, classes = model.proposer_, model.features_.classes
+    if hmm is not None:
+        arrays |= {"posterior": model.posterior_weight_}
+        arrays |= {PREFIX + name: array for name, array in hmm.arrays().items()}
+    if hmm is None or hmm.lexicon_ is not model.lexicon_:
+        arrays |= model.lexicon_.arrays()
+    if classes is not None and (hmm is None or hmm.word_classes is not classes):
+        arrays |= classes.arrays()
+    return arrays
 
 
 def restore_model(model: CRFTagger, archive: Archive) -> None:
@@ -64,11 +69,21 @@ def restore_model(model: CRFTagger, archive: Archive) -> None:
         separator in (None, *PART_SEPARATORS), f"expected tags joined by one of {PART_SEPARATORS}, or by nothing"
     )
     model.tag_parts_ = TagParts(model.classes_, separator)
-    model.features_ = Features.restore(archive, templates, model.tag_parts_.columns)
+    classes = restore_classes(archive, class_sizes(templates), model.proposer_)
+    model.features_ = Features.restore(archive, templates, model.tag_parts_.columns, classes)
     model.weights_ = archive.take("weights", "f", len(model.features_.rows.tags)).astype(np.float32)
     model.start_, model.end_ = (archive.take(name, "f", K).astype(np.float32) for name in ("start", "end"))
     model.transitions_ = archive.take("transitions", "f", K, K).astype(np.float32)
     model.trigrams_ = TagTrigrams.restore(archive, K) if model.order == 2 else TagTrigrams.none(K)
+
+
+def restore_classes(archive: Archive, sizes: list[int], hmm: HMMTagger | None) -> WordClasses | None:
+    """Read exactly the word classes that the template names, or take those of the HMM."""
+    if not sizes:
+        return None
+    classes = (hmm and hmm.word_classes) or WordClasses.restore(archive)
+    archive.check(classes.sizes == sizes, f"it has word classes {classes.sizes}, where its template needs {sizes}")
+    return classes
 
 
 def restore_proposer(model: CRFTagger, archive: Archive) -> HMMTagger | None:

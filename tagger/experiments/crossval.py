@@ -11,7 +11,7 @@ Contiguous folds, each a stretch of the corpus, keep documents together and esti
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -29,13 +29,18 @@ from tagger.tagging.workers import in_order
 
 @dataclass(frozen=True)
 class TaggerFactory:
-    """A picklable function that makes untrained taggers of one class with given settings."""
+    """A picklable function that makes untrained taggers of one class with given settings, and trains them."""
 
     kind: type[Tagger]
     settings: dict[str, Any]
+    resources: dict[str, Any] = field(default_factory=dict)  # arguments of `fit`, such as word classes
 
     def __call__(self) -> Tagger:
         return self.kind(**self.settings)
+
+    def fit(self, sentences: Sequence[Sentence]) -> Tagger:
+        """Train a new tagger."""
+        return self().fit(sentences, **self.resources)
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ def judge_fold(make: TaggerFactory, sentences: list[Sentence], members: list[int
     left_out = set(members)
     test = [sentences[i] for i in members]
     train = [sentence for i, sentence in enumerate(sentences) if i not in left_out]
-    model = make().fit(train)
+    model = make.fit(train)
     tags = model.predict(test)
     sure = [most_probable(model.classes_, P) for P in model.predict_marginals(test)]
     return Fold(members, tags, sure, accuracy(test, tags) or 0.0, sum(map(len, train)))
@@ -116,7 +121,7 @@ def learning_curve(
 
 def curve_point(make: TaggerFactory, dev: list[Sentence], sentences: list[Sentence]) -> CurvePoint:
     """Train on sentences and measure the accuracy on the dev set."""
-    guesses = make().fit(sentences).predict(dev)
+    guesses = make.fit(sentences).predict(dev)
     rate = accuracy(dev, guesses) or 0.0
     return CurvePoint(sum(map(len, sentences)), rate, interval(*by_sentence(dev, guesses)))
 

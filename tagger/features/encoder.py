@@ -30,7 +30,7 @@ from tagger.arrays.string_table import StringTable
 from tagger.errors import TemplateError
 from tagger.escaping import quote
 from tagger.features.tag_parts import TagParts
-from tagger.features.template import Conjunct, Template, class_sizes, function_values, functions_of, margin
+from tagger.features.template import Conjunct, Template, function_values, functions_of, margin
 from tagger.features.word_classes import WordClasses
 from tagger.words.windows import MARKS, Windows
 
@@ -113,18 +113,19 @@ class Features:
         return Features(self.templates, strings, joined, RaggedRows(widths[alive], self.rows.tags[keep]), self.classes)
 
     def arrays(self) -> Arrays:
-        """Return the arrays of a model file; keys are stored as the steps from one to the next."""
+        """Return the arrays of a model file but word classes; keys are stored as the steps from one to the next."""
         gaps = {f"keys.{t}": narrow(np.diff(keys, prepend=0)) for t, keys in enumerate(self.keys)}
-        classes = self.classes.arrays() if self.classes else {}
-        return self.strings.arrays("strings") | gaps | self.rows.arrays("features") | classes
+        return self.strings.arrays("strings") | gaps | self.rows.arrays("features")
 
     @classmethod
-    def restore(cls, archive: Archive, templates: list[Template], columns: int) -> Features:
-        """Read the arrays of a model file, with this number of tags and tag parts."""
+    def restore(
+        cls, archive: Archive, templates: list[Template], columns: int, classes: WordClasses | None
+    ) -> Features:
+        """Read the arrays of a model file, with this number of tags and tag parts, and with its word classes."""
         strings = StringTable.restore(archive, "strings")
         keys = [restore_keys(archive, t, template, len(strings) + MARKS) for t, template in enumerate(templates)]
         rows = RaggedRows.restore(archive, "features", sum(map(len, keys)), columns)
-        return cls(templates, strings, keys, rows, restore_classes(archive, templates))
+        return cls(templates, strings, keys, rows, classes)
 
 
 def restore_keys(archive: Archive, t: int, template: Template, radix: int) -> np.ndarray:
@@ -135,16 +136,6 @@ def restore_keys(archive: Archive, t: int, template: Template, radix: int) -> np
     rising = steps and bool((keys[1:] > keys[:-1]).all()) and int(keys.max(initial=0)) < most
     archive.check(rising, f"the keys of {quote(str(template))} do not rise, or are too large")
     return keys.astype(np.int64)
-
-
-def restore_classes(archive: Archive, templates: list[Template]) -> WordClasses | None:
-    """Read exactly the word classes that the templates name."""
-    sizes = class_sizes(templates)
-    if not sizes:
-        return None
-    classes = WordClasses.restore(archive)
-    archive.check(classes.sizes == sizes, f"it has word classes {classes.sizes}, where its template needs {sizes}")
-    return classes
 
 
 def with_marks(ids: np.ndarray, radix: int) -> np.ndarray:

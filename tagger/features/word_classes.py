@@ -60,10 +60,13 @@ class WordClasses:
         """Find the row of each word, else of its lower-case form, else -1."""
         return self.words.find_in_any_case([digits_as_zero(word) for word in words])
 
+    def numbers(self, size: int, rows: np.ndarray) -> np.ndarray:
+        """Return the classes of these rows, -1 where a row is -1."""
+        return np.asarray(np.append(self.classes[size].astype(np.int64), -1)[rows])
+
     def names(self, size: int, rows: np.ndarray) -> StringSpans:
         """Return the classes of these rows as text, none where a row is -1."""
-        numbers = np.append(self.classes[size].astype(np.int64), 0)[rows]
-        return StringSpans.of(list(map(str, numbers.tolist()))).only(rows >= 0)
+        return StringSpans.of(list(map(str, self.numbers(size, rows).tolist()))).only(rows >= 0)
 
     def restricted(self, sizes: Iterable[int]) -> WordClasses:
         """Keep only these sizes."""

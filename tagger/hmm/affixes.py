@@ -29,6 +29,7 @@ class Letters:
 
     def __init__(self, words: Sequence[str], initial: np.ndarray | None = None) -> None:
         codes, self.lengths = code_points(words)
+        self.words = words
         self.initial = np.full(len(words), INSIDE) if initial is None else initial
         self.ends = np.cumsum(self.lengths)
         self.starts = self.ends - self.lengths

@@ -28,10 +28,12 @@ from tagger.chain.candidate_kernels import Step, candidate_sum
 from tagger.chain.candidate_lattice import CandidateLattice
 from tagger.chain.forward_backward import forward_backward
 from tagger.chain.pack import batches
+from tagger.corpus.partial import Choices
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions
 from tagger.hmm.scorer import PathScores, candidate_lattice, candidates
 from tagger.hmm.word_tags import WordForm
+from tagger.sentence import Sentence
 from tagger.words.windows import Windows
 
 EMCallback = Callable[[str, int, float], None]  # the text's name, the iteration, log p(text) + log prior
@@ -132,6 +134,30 @@ class EMTrainer:
         pseudo = self.n * self.counted
         gain = pseudo * np.log1p(np.divide(expected, pseudo, out=np.zeros_like(pseudo), where=pseudo > 0))
         return float(gain.sum() + (self.mass * np.log(factor)).sum())
+
+
+def partial_text(
+    sentences: Sequence[Sentence], choices: Choices, tag_set: list[str], emissions: EmissionModel
+) -> list[EMText]:
+    """Collect the sentences with open tags, each with its allowed tags (T, K); no text if there are none."""
+    if not len(choices.tokens):
+        return []
+    numbers = {tag: k for k, tag in enumerate(tag_set)}
+    lengths = np.array([len(sentence) for sentence in sentences])
+    begins = np.cumsum(lengths) - lengths
+    owner = np.repeat(np.arange(len(lengths)), lengths)[choices.tokens]  # the sentence of each open token
+    allowed = {}
+    for i in sorted(set(owner.tolist())):
+        allowed[i] = np.zeros((int(lengths[i]), len(numbers)), bool)
+        for t, tag in enumerate(sentences[i].tags or ()):
+            if tag in numbers:
+                allowed[i][t, numbers[tag]] = True
+    forms = dict(zip(allowed, emissions.forms([sentences[i].words for i in allowed]), strict=True))
+    places = list(zip(owner.tolist(), (choices.tokens - begins[owner]).tolist(), strict=True))
+    for (i, t), row in zip(places, choices.allowed, strict=True):
+        allowed[i][t] = row
+    emissions.check_choices([forms[i][t] for i, t in places], choices.allowed, tag_set)
+    return [EMText("partly tagged text", list(forms.values()), list(allowed.values()))]
 
 
 def gather(scores: np.ndarray, lines: np.ndarray, tokens: np.ndarray) -> np.ndarray:

@@ -21,6 +21,7 @@ from tagger.arrays.npz import MIN_POSITIVE, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows, ranges
 from tagger.errors import TrainingError
 from tagger.escaping import quote
+from tagger.features.word_classes import WordClasses
 from tagger.hmm.affixes import INSIDE, KNOWN_IN_LOWER_CASE, NEW, Letters
 from tagger.hmm.guesser import Guesser, tag_shares
 from tagger.hmm.smoothing import best_kappa
@@ -54,6 +55,7 @@ class EmissionModel:
         rare_count: int,
         suffix_length: int,
         allowed: WordTagTable,
+        classes: WordClasses | None,
     ) -> EmissionModel:
         """Learn from a lexicon with these `words`, of which `seen_inside` (a mask) occur inside sentences.
 
@@ -64,7 +66,7 @@ class EmissionModel:
         total = lexicon.totals
         rare = total <= max(rare_count, total.min())
         letters = Letters(words, initial_kinds(lexicon, words, rare & ~seen_inside))
-        guesser, sample, guess = Guesser.learn(letters, rare, lexicon.rows, counts, K, suffix_length)
+        guesser, sample, guess = Guesser.learn(letters, rare, lexicon.rows, counts, K, suffix_length, classes)
         entries, _ = lexicon.rows.entries(sample)
         strength = best_kappa(counts[entries] - 1, total[owners[entries]] - 1, guess, counts[entries])
         # count(x, t) / (count(x) + λ) · P(x) / P(t), where P(x) = count(x) / N

@@ -1,4 +1,4 @@
-"""Tags of unknown words from their spelling, learned from rare words.
+"""Tags of unknown words from their spelling and word classes, learned from rare words.
 
 Several *spelling models* look at a word: its suffix, its prefix, each with and without its case; its length; the whole
 word in lower case. A spelling model describes the word at several levels, from general to specific (the last letter,
@@ -6,6 +6,9 @@ the last two, …). Each description keeps the tags of the words that share it, 
 up (successive abstraction, Brants 2000):
 
     P_k(tag) = (count_k(tag) + κ_k · P_{k-1}(tag)) / (count_k + κ_k),        P_0: the tags of rare words
+
+Where word classes are given (`features.word_classes`), one more model describes the word by its class among few, then
+among more, then by the last of these with its case. It is smoothed and pooled like the spelling models.
 
 A log-linear opinion pool (Genest & Zidek 1986; `opinion_pool`) combines the distributions P_i of the spelling models:
 
@@ -18,13 +21,14 @@ maximise the likelihood of the rarest words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tagger.arrays.npz import MAX_COUNT, MIN_POSITIVE, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows, sums_to
+from tagger.features.word_classes import WordClasses
 from tagger.hmm.affixes import Letters, combine_keys
 from tagger.hmm.opinion_pool import fit_weights, keep_likely_tags, pool
 from tagger.hmm.sparse_guess import OwnShares, SparseGuess, SparsePool
@@ -40,14 +44,17 @@ FIT_CELLS = 1 << 18  # words × tags that the weights are fitted to, at most
 FIT_WORDS = 1000  # words that the weights are fitted to, at most
 FIT_TAGS = 256  # tags per word that the weights are fitted to; more if a word has more
 
-WHOLE_WORD = "whole word"
+WHOLE_WORD, WORD_CLASS = "whole word", "word class"
 
 
-def spelling_keys(letters: Letters, suffix_length: int) -> dict[str, SpellingKeys]:
-    """Describe each word by each spelling model; the keys of a model are ordered from general to specific."""
+def spelling_keys(letters: Letters, suffix_length: int, classes: WordClasses | None = None) -> dict[str, SpellingKeys]:
+    """Describe each word by each spelling model; the keys of a model are ordered from general to specific.
+
+    The last model, word classes, is there only if these are given.
+    """
     case = letters.case()
     suffixes, prefixes = letters.suffixes(suffix_length), letters.prefixes(PREFIX_LENGTH)
-    return {
+    keys = {
         "suffix and case": [case, letters.shape(), *(combine_keys(key, case) for key in suffixes)],
         "suffix": suffixes,
         "prefix and case": [combine_keys(key, case) for key in prefixes],
@@ -55,6 +62,14 @@ def spelling_keys(letters: Letters, suffix_length: int) -> dict[str, SpellingKey
         "length": [combine_keys(letters.length(), case)],
         WHOLE_WORD: [letters.number_pattern(), letters.lower_case()],
     }
+    return keys if classes is None else keys | {WORD_CLASS: class_keys(letters.words, case, classes)}
+
+
+def class_keys(words: Sequence[str], case: np.ndarray, classes: WordClasses) -> SpellingKeys:
+    """Describe each word by its classes, from few to many, and by the last with its case (words,)."""
+    rows = classes.find(words)
+    keys = [(classes.numbers(size, rows) + 1).astype(np.uint64) for size in classes.sizes]  # NO_KEY without a class
+    return [*keys, combine_keys(keys[-1], case)]
 
 
 @dataclass
@@ -64,6 +79,7 @@ class Guesser:
     prior: np.ndarray  # (K,) P_0
     spelling_models: list[list[Level]]  # the levels of each
     weights: np.ndarray  # (1 + models,) a
+    classes: WordClasses | None = None
 
     @property
     def few_tags(self) -> bool:
@@ -77,7 +93,14 @@ class Guesser:
 
     @classmethod
     def learn(
-        cls, letters: Letters, rare: np.ndarray, rows: RaggedRows, counts: np.ndarray, K: int, suffix_length: int
+        cls,
+        letters: Letters,
+        rare: np.ndarray,
+        rows: RaggedRows,
+        counts: np.ndarray,
+        K: int,
+        suffix_length: int,
+        classes: WordClasses | None = None,
     ) -> tuple[Guesser, np.ndarray, np.ndarray]:
         """Learn from words, of which some are `rare` (a mask), their tags and counts.
 
@@ -91,7 +114,7 @@ class Guesser:
         of_rare = by_tag[rare[owners[by_tag]]]  # entries of rare words
         prior = np.bincount(tags[of_rare], weights=share[of_rare], minlength=K) + 1 / K
         prior /= prior.sum()
-        keys = spelling_keys(letters, suffix_length)
+        keys = spelling_keys(letters, suffix_length, classes)
         models = []
         for name, of_model in keys.items():
             use = by_tag if name == WHOLE_WORD else of_rare  # frequent words are evidence for their capitalised forms
@@ -101,12 +124,16 @@ class Guesser:
         fitted = sample_words(rarest, K)
         sample = np.concatenate([fitted, sample_words(rare & ~rarest, K)])
         own_shares = tag_shares(rows, counts, sample).dense(len(sample), K)
-        guesser = cls(prior, models, np.ones(1 + len(models)))
+        guesser = cls(prior, models, np.ones(1 + len(models)), classes)
         width = max(FIT_TAGS, int(rows.widths[sample].max()))
         scores, gold = guesser.likely_scores(take_words(keys.values(), sample), own_shares, width)
         guesser.weights = fit_weights(scores[: len(fitted)], gold[: len(fitted)])
         P, _ = pool(guesser.weights, scores)
         return guesser, sample, P[gold > 0]
+
+    def keys(self, letters: Letters) -> dict[str, SpellingKeys]:
+        """Describe each word by each spelling model."""
+        return spelling_keys(letters, self.suffix_length, self.classes)
 
     def __call__(self, letters: Letters, own: OwnShares | None = None) -> np.ndarray:
         """Compute P(tag) (words, K); `own`, the words' own part of the counts, is left out."""
@@ -120,7 +147,7 @@ class Guesser:
 
     def dense(self, letters: Letters, own: OwnShares) -> np.ndarray:
         """Compute P(tag) (words, K) from the scores of all models for all tags."""
-        keys, words, K = spelling_keys(letters, self.suffix_length).values(), len(letters.lengths), len(self.prior)
+        keys, words, K = self.keys(letters).values(), len(letters.lengths), len(self.prior)
         P, own_shares = np.empty((words, K)), own.dense(words, K)
         for block in self.blocks(words):
             P[block], _ = pool(self.weights, self.expert_scores(take_words(keys, block), own_shares[block]))
@@ -128,7 +155,7 @@ class Guesser:
 
     def sparse(self, letters: Letters, own: OwnShares, width: int) -> Iterator[tuple[slice, SparseGuess]]:
         """Yield the guesses of blocks of words, with the `width` likeliest tags of each word among their rows."""
-        keys = spelling_keys(letters, self.suffix_length)
+        keys = self.keys(letters)
         found = [self.find(i, of_model, NESTED_LEVELS.get(name)) for i, (name, of_model) in enumerate(keys.items())]
         for block in self.blocks(len(letters.lengths), SPARSE_CELLS):
             pool = SparsePool(self.prior, self.weights, own.block(block.start, block.stop), block.stop - block.start)
@@ -190,7 +217,8 @@ class Guesser:
             "guesser.weights": self.weights,
             "guesser.prior": self.prior,
         }
-        return key_arrays(levels) | arrays | rows.arrays("guesser")
+        classes = {} if self.classes is None else self.classes.arrays()
+        return key_arrays(levels) | arrays | rows.arrays("guesser") | classes
 
     @classmethod
     def restore(cls, archive: Archive, K: int) -> Guesser:
@@ -199,20 +227,21 @@ class Guesser:
         rows = RaggedRows.restore(archive, "guesser", len(keys), K)
         counts = archive.take("guesser.counts", "f", len(rows.tags))
         kappas, prior = archive.take("guesser.kappas", "f", len(sizes)), archive.take("guesser.prior", "f", K)
-        models = len(spelling_keys(Letters([]), 0))
+        classes = WordClasses.restore(archive) if archive.has("classes.sizes") else None
+        models = len(spelling_keys(Letters([]), 0, classes))
         levels = archive.take("guesser.levels", "u", models).astype(np.int64)
         weights = archive.take("guesser.weights", "f", 1 + models)
         suffix_length = int(levels[1])
         fits = (
             sums_to(levels, len(sizes))
-            and [*map(len, spelling_keys(Letters([]), suffix_length).values())] == levels.tolist()
+            and [*map(len, spelling_keys(Letters([]), suffix_length, classes).values())] == levels.tolist()
         )
         archive.check(fits, "expected levels of its guesser that match its suffix length")
         positive = within(counts, MIN_POSITIVE, MAX_COUNT) and within(prior, MIN_POSITIVE, 2)
         archive.check(positive, "expected positive finite counts in its guesser")
         sane = within(kappas, 1e-4, 1e4) and within(weights, -1000, 1000)
         archive.check(sane, "expected κ from 0.0001 to 10,000 and weights from -1,000 to 1,000 in its guesser")
-        return cls(prior, split_levels(keys, sizes.astype(np.int64), rows, counts, kappas, levels), weights)
+        return cls(prior, split_levels(keys, sizes.astype(np.int64), rows, counts, kappas, levels), weights, classes)
 
 
 def take_words(keys: Iterable[SpellingKeys], words: slice | np.ndarray) -> list[SpellingKeys]:

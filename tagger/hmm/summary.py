@@ -10,7 +10,6 @@ import numpy as np
 
 from tagger.hmm.affixes import Letters
 from tagger.hmm.emissions import EmissionModel
-from tagger.hmm.guesser import spelling_keys
 from tagger.hmm.lexicalized import LexicalizedTransitions
 from tagger.models.summary import FormattedNumber, Section
 
@@ -56,7 +55,7 @@ def weights(transitions: LexicalizedTransitions, emissions: EmissionModel) -> Se
         rows.append(["κ of a word given two tags", FormattedNumber(kappa, ".1f")])
         rows.append(["κ of a tag after a word", FormattedNumber(kappa_after, ".1f")])
     rows.append(["λ of the spelling, for rare words", FormattedNumber(emissions.strength, ".2f")])
-    names = ["tags of rare words", *(f"spelling model: {name}" for name in spelling_keys(Letters([]), 0))]
+    names = ["tags of rare words", *(f"spelling model: {name}" for name in emissions.guesser.keys(Letters([])))]
     pool = zip(names, emissions.guesser.weights.tolist(), strict=True)
     rows += [[f"weight of {name}", FormattedNumber(weight, ".2f")] for name, weight in pool]
     return Section("weights", rows)

@@ -18,8 +18,9 @@ from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer
 from tagger.corpus.labels import dev_sentences, tag_numbers, training_sentences
 from tagger.corpus.partial import OPEN, Choices, read_choices
+from tagger.features.word_classes import WordClasses
 from tagger.files import resources
-from tagger.hmm.em import EMCallback, EMText, EMTrainer
+from tagger.hmm.em import EMCallback, EMText, EMTrainer, partial_text
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions
 from tagger.hmm.scorer import first_order_scorer, path_terms, second_order_scorer
@@ -82,6 +83,11 @@ class HMMTagger(Tagger):
         return self.transition_model_.transitions
 
     @property
+    def word_classes(self) -> WordClasses | None:
+        """The word classes that the guesser looks at, if there are any."""
+        return self.emission_model_.guesser.classes
+
+    @property
     def pi_(self) -> np.ndarray:
         """P(first tag), (K,)."""
         return self.transitions_.A[-1, :-1]
@@ -105,6 +111,7 @@ class HMMTagger(Tagger):
         *,
         unlabeled: Iterable[Any] = (),
         lexicon: Mapping[str, Sequence[str]] | None = None,
+        classes: WordClasses | None = None,
         watch: EMCallback = lambda text, iteration, objective: None,
     ) -> HMMTagger:
         """Learn from tagged sentences.
@@ -121,6 +128,8 @@ class HMMTagger(Tagger):
             Untagged sentences for EM; only with order 2.
         lexicon : mapping of str to tags, optional
             The tags that words may have.
+        classes : WordClasses, optional
+            Word classes, which help to guess the tags of rare and unknown words.
         watch : callable
             Gets the text's name, the iteration and the objective after each iteration of EM.
 
@@ -142,18 +151,19 @@ class HMMTagger(Tagger):
             raise ValueError("unlabeled: expected none with order 1, which is counted only. Use order 2.")
         sentences = training_sentences(X, y)
         dev_sentences(X_dev, y_dev)
-        return self.learn(sentences, raw, normalized_keys(lexicon or {}), watch)
+        return self.learn(sentences, raw, normalized_keys(lexicon or {}), classes and classes.normalized(NFC), watch)
 
     def learn(
         self,
         sentences: list[Sentence],
         raw: Sequence[Words] = (),
         lexicon: Mapping[str, Sequence[str]] | None = None,
+        classes: WordClasses | None = None,
         watch: EMCallback = lambda text, iteration, objective: None,
     ) -> HMMTagger:
         """Learn from sentences that are checked and in the model's normalisation form, as `fit` passes them."""
-        choices = self.count(sentences, lexicon or {})
-        for text in [*self.partial_text(sentences, choices), *self.raw_text(raw)]:
+        choices = self.count(sentences, lexicon or {}, classes)
+        for text in [*partial_text(sentences, choices, self.classes_, self.emission_model_), *self.raw_text(raw)]:
             trainer = EMTrainer(text, self.transition_model_, self.emission_model_)
             self.transition_model_, self.emission_model_ = trainer.learn(self.em_iterations, watch)
         return self
@@ -165,7 +175,9 @@ class HMMTagger(Tagger):
         if self.partial and self.order == 1:
             raise ValueError("partial: expected False with order 1, which is counted only. Use order 2.")
 
-    def count(self, sentences: list[Sentence], lexicon: Mapping[str, Sequence[str]]) -> Choices:
+    def count(
+        self, sentences: list[Sentence], lexicon: Mapping[str, Sequence[str]], classes: WordClasses | None
+    ) -> Choices:
         """Count everything that is tagged; return the choices of tokens whose tag is open."""
         if self.partial:
             self.classes_, tags, choices = read_choices(sentences)
@@ -190,31 +202,10 @@ class HMMTagger(Tagger):
         first = np.zeros(len(tags), bool)
         first[np.cumsum(lengths) - lengths] = True
         allowed = WordTagTable.from_lexicon(lexicon, self.classes_)
-        self.learn_emissions(strings, words[closed], first[closed], tags[closed], allowed)
+        self.learn_emissions(strings, words[closed], first[closed], tags[closed], allowed, classes)
         self.count_transitions(Steps.of(tags, lengths, K), words, strings)
         self.summary_ = {"sentences": len(sentences), "tokens": len(tags)}
         return choices
-
-    def partial_text(self, sentences: list[Sentence], choices: Choices) -> list[EMText]:
-        """Collect the sentences with open tags, each with its allowed tags (T, K), for EM."""
-        if not len(choices.tokens):
-            return []
-        numbers = {tag: k for k, tag in enumerate(self.classes_)}
-        lengths = np.array([len(sentence) for sentence in sentences])
-        begins = np.cumsum(lengths) - lengths
-        owner = np.repeat(np.arange(len(lengths)), lengths)[choices.tokens]  # the sentence of each open token
-        allowed = {}
-        for i in sorted(set(owner.tolist())):
-            allowed[i] = np.zeros((int(lengths[i]), len(numbers)), bool)
-            for t, tag in enumerate(sentences[i].tags or ()):
-                if tag in numbers:
-                    allowed[i][t, numbers[tag]] = True
-        forms = dict(zip(allowed, self.emission_model_.forms([sentences[i].words for i in allowed]), strict=True))
-        places = list(zip(owner.tolist(), (choices.tokens - begins[owner]).tolist(), strict=True))
-        for (i, t), row in zip(places, choices.allowed, strict=True):
-            allowed[i][t] = row
-        self.emission_model_.check_choices([forms[i][t] for i, t in places], choices.allowed, self.classes_)
-        return [EMText("partly tagged text", list(forms.values()), list(allowed.values()))]
 
     def raw_text(self, unlabeled: Sequence[Words]) -> list[EMText]:
         """Collect the untagged sentences for EM; together they weigh no more than the tagged ones."""
@@ -227,13 +218,19 @@ class HMMTagger(Tagger):
         return [EMText("untagged text", self.emission_model_.forms(sentences), None, weight)]
 
     def learn_emissions(
-        self, strings: list[str], words: np.ndarray, first: np.ndarray, tags: np.ndarray, allowed: WordTagTable
+        self,
+        strings: list[str],
+        words: np.ndarray,
+        first: np.ndarray,
+        tags: np.ndarray,
+        allowed: WordTagTable,
+        classes: WordClasses | None,
     ) -> None:
         """Set `emission_model_` from the lexicon's strings and the text's words (N,); `first` (N,) begin a sentence."""
         seen_inside = np.bincount(words[~first], minlength=len(strings)) > 0
         prior = np.bincount(tags, minlength=len(self.classes_)) / len(tags)
         self.emission_model_ = EmissionModel.learn(
-            self.lexicon_, strings, seen_inside, prior, self.rare_count, self.suffix_length, allowed
+            self.lexicon_, strings, seen_inside, prior, self.rare_count, self.suffix_length, allowed, classes
         )
 
     def count_transitions(self, steps: Steps, words: np.ndarray, strings: list[str]) -> None:

@@ -36,7 +36,8 @@ def propose_without(
     others = np.setdiff1d(np.arange(len(sentences)), fold)
     rest = [sentences[i] for i in others.tolist()]
     settings = {"partial": model.partial}
-    _, of_others = cross_fit(settings, rest, corpus.lengths[others], model.classes_, threshold, threads)
+    lengths, classes = corpus.lengths[others], corpus.features.classes
+    _, of_others = cross_fit(settings, rest, lengths, model.classes_, threshold, threads, classes)
     begins = np.cumsum(corpus.lengths) - corpus.lengths
     here, there = (consecutive(begins[some], corpus.lengths[some]) for some in (others, fold))
     proposal = joined([of_others, cross_fitted.only(there)]).only(np.argsort(np.append(here, there)))

@@ -16,12 +16,12 @@ from tagger.cli.options import (
     Count,
     Finite,
     features_option,
-    file_option,
     is_given,
     max_memory_option,
     partial_option,
 )
-from tagger.cli.paths import INPUT, InputFile
+from tagger.cli.paths import InputFile
+from tagger.cli.raw_text import check_class_sources, class_options, load_word_classes
 from tagger.cli.training import (
     check_monitoring,
     monitor_options,
@@ -34,9 +34,8 @@ from tagger.cli.tuning import Tuning
 from tagger.crf.settings import MAX_THRESHOLD, check_chain
 from tagger.crf.tagger import CRFTagger
 from tagger.errors import TrainingError
-from tagger.features.word_classes import WordClasses
 from tagger.models.checkpoint import Checkpoint
-from tagger.models.store import load_classes, load_model
+from tagger.models.store import load_model
 from tagger.sentence import Sentence
 
 
@@ -76,8 +75,7 @@ class CandidatesType(click.ParamType):
     "auto: 0.001 with --order 2 or more than 128 tags, else all.",
 )
 @features_option
-@file_option("--unlabeled", INPUT, "Raw text to learn word classes from, e.g. raw.txt.gz. Repeatable.", multiple=True)
-@file_option("--classes", INPUT, "Word classes: classes.npz of learn-classes, or lines path TAB word TAB count.")
+@class_options
 @setting_option("--l2", Finite(0), "Penalty l2·‖w‖² on the weights.")
 @setting_option("--l1", Finite(0), "Penalty l1·‖w‖₁; makes many weights zero.")
 @setting_option("--min-count", Count(1), "Ignore features that occur fewer than N times.")
@@ -144,27 +142,6 @@ def check_options(dev: str | None, tune: bool, resume: bool, settings: dict[str,
         raise click.UsageError("--tune with --partial: expected --dev; a partly tagged corpus cannot be evaluated on.")
     if settings["order"] == 2 and settings["candidates"] == "all":
         raise click.UsageError("--order 2: expected --candidates auto or a number, got all. Use --order 1.")
-
-
-def check_class_sources(sources: dict[str, Any]) -> None:
-    """Refuse more than one option that brings word classes."""
-    given = [name for name, value in sources.items() if value]
-    if len(given) > 1:
-        raise click.UsageError(f"{' and '.join(given)} each bring word classes, or none: use one of them.")
-
-
-def load_word_classes(
-    path: str | None, unlabeled: tuple[str, ...], encoding: str, quiet: bool, sentences: list[Sentence]
-) -> WordClasses | None:
-    """Load word classes, or learn them from raw text and the corpus; None without either option."""
-    if path:
-        return load_classes(path)
-    if not unlabeled:
-        return None
-    from tagger.cli.raw_text import learn_from
-
-    words = [sentence.words for sentence in sentences]
-    return learn_from(unlabeled, encoding, quiet, words, source="--unlabeled")
 
 
 def load_initial(path: str, sentences: list[Sentence], quiet: bool) -> CRFTagger:

@@ -7,14 +7,13 @@ from typing import Any
 
 import click
 
-from tagger.cli.console import print_message, skipped_lines
+from tagger.cli.console import print_message
 from tagger.cli.corpus_input import CorpusOptions, read_training_corpus
-from tagger.cli.hints import InputHint, tag_check
 from tagger.cli.options import FREE_MEMORY, Count, file_option, max_memory_option, partial_option
 from tagger.cli.paths import INPUT
+from tagger.cli.raw_text import check_class_sources, class_options, load_word_classes
 from tagger.cli.training import closing_line, model_warnings, setting_option, training_command
 from tagger.errors import several
-from tagger.files.reading import Lines
 from tagger.hmm.tagger import HMMTagger
 from tagger.models.store import save_model
 from tagger.tagging.constraints import read_lexicon
@@ -32,8 +31,8 @@ from tagger.tagging.constraints import read_lexicon
 @setting_option("--suffix-length", click.IntRange(0, 20), "Longest suffix, in characters, used for unknown words.")
 @file_option("--lexicon", INPUT, "Tags allowed for words: lines word TAB TAG TAG …, e.g. words.tsv.")
 @partial_option
-@file_option("--unlabeled", INPUT, "Untagged text to learn words from, e.g. news.txt.gz. Repeatable.", multiple=True)
-@setting_option("--em-iterations", Count(1), "EM iterations on untagged or partly tagged text.")
+@class_options
+@setting_option("--em-iterations", Count(1), "EM iterations on partly tagged text.")
 @max_memory_option(FREE_MEMORY)
 def command(
     corpus: str,
@@ -42,28 +41,27 @@ def command(
     tokenizer: str | None,
     lexicon: str | None,
     unlabeled: tuple[str, ...],
+    classes: str | None,
     quiet: bool,
     **settings: Any,
 ) -> None:
     """Train a hidden Markov model on a tagged corpus.
 
-    CORPUS may be - for standard input. The closing line names the model and the command to try next. Untagged text is
-    plain lines, tokens between spaces, unless a suffix (.conllu, .jsonl, .tsv) says otherwise. Words seen more often
-    than --rare-count also get transitions and emissions of their own.
+    CORPUS may be - for standard input. The closing line names the model and the command to try next. Raw text is plain
+    lines, tokens between spaces, unless a suffix (.conllu, .jsonl, .tsv) says otherwise. Words seen more often than
+    --rare-count also get transitions and emissions of their own.
     """
     begin = time.perf_counter()
-    if settings["order"] == 1 and (unlabeled or settings["partial"]):
-        raise click.UsageError(
-            "--unlabeled and --partial: expected --order 2, got --order 1, which has no EM training."
-        )
+    if settings["order"] == 1 and settings["partial"]:
+        raise click.UsageError("--partial: expected --order 2, got --order 1, which has no EM training.")
+    check_class_sources({"--unlabeled": unlabeled, "--classes": classes})
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
     tags = {tag for sentence in sentences for tag in sentence.tags or ()}
-    encoding, hint = corpus_options.encoding, InputHint(tag_check(tags), quiet=quiet)
-    texts = [Lines(path, encoding, skipped_lines()) for path in unlabeled]
+    encoding = corpus_options.encoding
     model = HMMTagger(**settings).fit(
         sentences,
-        unlabeled=[sentence for text in texts for sentence in hint.read_untagged(text, by_name=True)],
         lexicon=read_lexicon(lexicon, encoding, tags) if lexicon else None,
+        classes=load_word_classes(classes, unlabeled, encoding, quiet, sentences),
         watch=lambda text, iteration, objective: print_message(
             f"{text}, after {several(iteration, 'iteration')}: log-likelihood + log prior {objective:,.1f}", quiet
         ),

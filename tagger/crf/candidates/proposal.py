@@ -22,6 +22,7 @@ import numpy as np
 from tagger.arrays.ragged import consecutive
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates
 from tagger.corpus.partial import OPEN, Choices
+from tagger.features.word_classes import WordClasses
 from tagger.hmm.tagger import HMMTagger
 from tagger.sentence import ANY, NO_TAG, Sentence, Words
 
@@ -69,6 +70,7 @@ def cross_fit(
     tag_set: list[str],
     threshold: float,
     threads: int = 1,
+    classes: WordClasses | None = None,
 ) -> tuple[HMMTagger, Proposal]:
     """Train an HMM with these settings, and propose candidates for the first `lengths` tokens of each sentence.
 
@@ -81,11 +83,11 @@ def cross_fit(
         rest = [sentence for i, sentence in enumerate(sentences) if i not in members]
         rest = rest if any(is_tagged(sentence) for sentence in rest) else list(sentences)
         words = [sentences[i].words[: lengths[i]] for i in fold.tolist()]
-        hmm = HMMTagger(**settings).learn(rest)
+        hmm = HMMTagger(**settings).learn(rest, classes=classes)
         return [renumbered(p, hmm.classes_, tag_set) for p in propose_all(hmm, words, threshold)]
 
     with ThreadPoolExecutor(threads) as pool:
-        proposer = pool.submit(lambda: HMMTagger(**settings).learn(list(sentences)))
+        proposer = pool.submit(lambda: HMMTagger(**settings).learn(list(sentences), classes=classes))
         proposals = joined([proposal for fold in pool.map(propose_for, folds) for proposal in fold])
         # From the tokens fold by fold to the tokens sentence by sentence.
         begins = np.cumsum(lengths) - lengths
