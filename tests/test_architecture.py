@@ -22,7 +22,6 @@ SHORT = {  # modules under 30 lines, and why
     "version.py": "read by the build",
     "__main__.py": "the entry point of `python -m tagger`",
     "cli/commands/completion.py": "every command has a file of its own",
-    "chain/viterbi.py": "the whole of Viterbi fits a page",
 }
 
 

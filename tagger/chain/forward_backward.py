@@ -23,7 +23,7 @@ class Posterior:
 
     log_z: np.ndarray  # (B,)
     states: np.ndarray  # (N, K) for all tags of a token, (pairs,) for candidates of second order
-    transitions: np.ndarray  # (K, K) expected number of steps from tag to tag; (0, 0) for candidates
+    transitions: np.ndarray  # (K, K) expected number of steps, or by row as in the chain; (0, 0) for candidates
 
 
 def forward_backward(kernel: SumKernel, observe: Observer | None = None) -> Posterior:
