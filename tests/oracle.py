@@ -122,3 +122,25 @@ def suffixes(steps, end, emissions, t):
         total = end[path[-1]] + sum(emissions[t + s][k] for s, k in enumerate(path) if s)
         every.append((total + sum(steps[t + s][i][j] for s, (i, j) in enumerate(pairwise(path))), path))
     return every
+
+
+def ways_to(order, transitions, candidates, t):
+    """Every way over the candidates to token t with its score, of a chain of first or second order."""
+    mark, every = len(transitions) - 1, []
+    for path in product(*candidates[: t + 1]):
+        total = sum(scores[k] for scores, k in zip(candidates, path, strict=False))
+        marked = [mark] * order + [*path]
+        grams = [tuple(marked[i : i + order + 1]) for i in range(len(path))]
+        every.append((total + sum(weight(transitions, gram) for gram in grams), path))
+    return every
+
+
+def ways_on(order, transitions, candidates, t, tags):
+    """Scores of every way on from token t, whose last `order` tags are these, to the end."""
+    mark, every = len(transitions) - 1, []
+    for path in product(*candidates[t + 1 :]):
+        total = sum(scores[k] for scores, k in zip(candidates[t + 1 :], path, strict=True))
+        marked = [*tags, *path, mark]
+        grams = [tuple(marked[i : i + order + 1]) for i in range(len(path) + 1)]
+        every.append(total + sum(weight(transitions, gram) for gram in grams))
+    return every

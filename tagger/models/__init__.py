@@ -5,6 +5,8 @@ Read in this order:
 - `base`: `Tagger`, the contract; predict, n-best, marginals and score, written once on a `Lattice`;
 - `store`: save and load a model as `.npz`, without pickle;
 - `ensemble`: several models as one by the mean of their marginals;
+- `results`: the results of lattices by sentence;
+- `trellis`: all numbers of the recursions for one sentence;
 - `explain`: why a token got its tag, as terms that add up to a score difference;
 - `summary`: tables about a model, for `tagger inspect`;
 - `monitor`: dev scores, early stopping and callbacks during training;
