@@ -1,4 +1,8 @@
-"""Results of lattices as lists with one item per sentence."""
+"""Results of lattices as lists with one item per sentence.
+
+A lattice answers for many sentences at once, token after token, in groups of similar length; users get one item for
+each sentence, in the order of the sentences.
+"""
 
 from __future__ import annotations
 

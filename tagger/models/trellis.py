@@ -1,6 +1,6 @@
 """`SentenceTrellis`: all numbers of the recursions of one sentence, with words and names of tags.
 
-`chain.tables` computes them. Here the tags get their names, and a *view* chooses the states that are worth showing: the
+`chain.tables` computes them. Here the tags get their names, and a *view* (`trellis_view`) chooses the states that are worth showing: the
 most probable tags of each token, and those of the best path. What a sum includes beyond the states of a view is given
 as one number, so that every formula can be checked by hand:
 
@@ -19,6 +19,7 @@ import numpy as np
 from tagger.chain.lattice import Lattice
 from tagger.chain.tables import Tables, lattice_tables
 from tagger.models.base import Predictor
+from tagger.models.trellis_view import TrellisPath, TrellisState, TrellisStep, TrellisTag, TrellisView
 from tagger.sentence import words_of
 
 START, END = "<start>", "<end>"  # the tags of the marks
@@ -30,80 +31,41 @@ NO_CHAIN = (
 
 
 @dataclass(frozen=True)
-class TrellisPath:
-    """A tagging of the sentence."""
-
-    tags: list[str]
-    probability: float
-    score: float | None  # None without a chain
-
-
-@dataclass(frozen=True)
-class TrellisTag:
-    """A tag of a token, with its marginal probability."""
-
-    token: int  # from 1
-    word: str
-    tag: str
-    probability: float
-    is_best: bool  # whether it is on the best path
-
-
-@dataclass(frozen=True)
-class TrellisState:
-    """A state of the chain: a token with a tag and, in a chain of second order, the tag before."""
-
-    token: int  # from 1; 0 is the start, T + 1 the end
-    word: str | None  # None for start and end
-    previous: str | None  # the tag before, in a chain of second order
-    tag: str
-    emission: float | None  # None for start and end
-    delta: float
-    pointer: int | None  # the number of the state before on the best path to this one; None outside the view
-    pointer_tag: str | None  # the first tag of that state
-    alpha: float
-    alpha_rest: float
-    beta: float
-    beta_rest: float
-    probability: float
-    is_best: bool
-
-
-@dataclass(frozen=True)
-class TrellisStep:
-    """A step between two states of a view, which have these numbers."""
-
-    before: int
-    after: int
-    score: float
-    probability: float
-    is_best: bool
-
-
-@dataclass(frozen=True)
-class TrellisView:
-    """The tags, states and steps that are shown; a model without a chain has tags only."""
-
-    tags: list[TrellisTag]
-    states: list[TrellisState]
-    steps: list[TrellisStep]
-    left_out: int  # states, or tags without a chain
-
-
-@dataclass(frozen=True)
 class SentenceTrellis:
-    """The recursions of one sentence: `str` makes a table of it, a notebook a page."""
+    """The recursions of one sentence: `print` shows tables of it, a notebook a page.
+
+    Attributes
+    ----------
+    words, classes : list of str
+        The words of the sentence, and all tags of the model.
+    kind : str
+        The kind of model.
+    order : int or None
+        1 or 2, the number of tags in a state; None without a chain.
+    log_z : float or None
+        log Σ exp of the scores of all paths; None without a chain.
+    best : TrellisPath or None
+        The best tagging; None if no path is allowed.
+    paths : list of TrellisPath
+        The n best taggings.
+    probabilities : ndarray (T, K)
+        The probability of each tag at each token.
+    tables : Tables or None
+        All numbers as arrays (`tagger.chain.tables`).
+    note : str or None
+        What is not defined for this model, and why.
+    """
 
     words: list[str]
     classes: list[str]
-    kind: str  # of the model
-    order: int | None  # None without a chain
+    kind: str
+    order: int | None
     log_z: float | None
-    best: TrellisPath | None  # None if no path is allowed
-    paths: list[TrellisPath]  # the n best
+    best: TrellisPath | None
+    paths: list[TrellisPath]
     probabilities: np.ndarray  # (T, K)
     tables: Tables | None  # None without a chain, and for a sentence without tokens
-    note: str | None  # what is not defined, and why
+    note: str | None
 
     def view(self, tags: int = TAGS_SHOWN) -> TrellisView:
         """Choose the most probable tags of each token and those of the best path; 0 means all that are considered.

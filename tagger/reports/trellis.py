@@ -13,7 +13,8 @@ from dataclasses import asdict
 from typing import Any
 
 from tagger.escaping import visible
-from tagger.models.trellis import TAGS_SHOWN, SentenceTrellis, TrellisState, TrellisView
+from tagger.models.trellis import TAGS_SHOWN, SentenceTrellis
+from tagger.models.trellis_view import TrellisState, TrellisView
 from tagger.reports.text import padded, width
 
 WIDTH = 80  # columns

@@ -16,7 +16,8 @@ from typing import Any
 
 from tagger.errors import TaggerError
 from tagger.escaping import visible
-from tagger.models.trellis import TAGS_SHOWN, SentenceTrellis, TrellisView
+from tagger.models.trellis import TAGS_SHOWN, SentenceTrellis
+from tagger.models.trellis_view import TrellisView
 from tagger.reports.html import PageTemplate, page_template, short
 from tagger.reports.text import width
 from tagger.reports.trellis import as_json, cut, label, mapped
