@@ -9,10 +9,9 @@ e[t] = exp(emissions[t] - shift) / c[t], where c[t] is the sum of alpha[t-1]:
 
 Dividing a step by the sum of the step before keeps all numbers near 1, and serves both directions.
 
-That needs one table of transitions for all steps, and is exact only while nothing that matters can underflow: no
-transition is -inf, and the scores around a token span less than the number format does. `SPAN` states that bound. A
-pack outside it in float32 is done in float64, and one outside it there in log space (`kernels.LogSum`), so that no
-answer depends on luck.
+That is exact only while nothing that matters can underflow: no transition is -inf, and the scores around a token span
+less than the number format does. `SPAN` states that bound. A pack outside it in float32 is done in float64, and one
+outside it there in log space (`kernels.LogSum`), so that no answer depends on luck.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def shift_within(chain: Chain, span: float) -> np.ndarray | None:
 
     None if that cannot be promised.
     """
-    if chain.transitions.ndim == 3 or not np.isfinite(chain.transitions).all():
+    if not np.isfinite(chain.transitions).all():
         return None
     E = chain.emissions
     left = span - sum(finite_range(scores) for scores in (chain.start, chain.transitions, chain.end))

@@ -1,8 +1,8 @@
 """`SentenceTrellis`: all numbers of the recursions of one sentence, with words and names of tags.
 
-`chain.tables` computes them. Here the tags get their names, and a *view* (`trellis_view`) chooses the states that are worth showing: the
-most probable tags of each token, and those of the best path. What a sum includes beyond the states of a view is given
-as one number, so that every formula can be checked by hand:
+`chain.tables` computes them. Here the tags get their names, and a *view* (`trellis_view`) chooses the states that are
+worth showing: the most probable tags of each token, and those of the best path. What a sum includes beyond the states
+of a view is given as one number, so that every formula can be checked by hand:
 
     alpha[j] = log (Σ_i exp(alpha[i] + step[i, j]) + exp(alpha_rest[j])) + emission[j]
     beta[i]  = log (Σ_j exp(step[i, j] + emission[j] + beta[j]) + exp(beta_rest[i]))
