@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from tagger.chain.candidate_lattice import CandidateScorer
     from tagger.crf.candidates.scorer import ProposalScorer
     from tagger.crf.parameters import ChainWeights, EncodedCorpus, ParameterLayout
+    from tagger.crf.trainer import Trainer
     from tagger.hmm.tagger import HMMTagger
 
+MAX_DENSE_TAGS = 128  # from here on training on all tags takes minutes (docs/lab-notes/candidates.md)
 LEVELS = 512  # of a stored weight's size
 
 
@@ -147,15 +149,14 @@ class CRFTagger(Tagger):
         from threadpoolctl import threadpool_limits
 
         from tagger.crf.encode import form_of
-        from tagger.crf.trainer import DEV_EVERY, Trainer
+        from tagger.crf.trainer import DEV_EVERY
 
         check_settings(self)
         sentences = training_sentences(X, y, form_of(init))
         dev = dev_sentences(X_dev, y_dev)
         corpus, layout = self.encode(sentences, init, classes)
         check_dev(self.classes_, dev)
-        threads = self.threads or available_cores()
-        trainer = Trainer(corpus, layout, self.l2, self.l1, self.max_iterations, self.tolerance, threads)
+        trainer = self.trainer(corpus, layout, sentences)
         trainer.check_memory()
         monitor = TrainingMonitor(
             use_weights=lambda weights: self.set_weights(layout.split(weights)),
@@ -184,6 +185,21 @@ class CRFTagger(Tagger):
         self.threshold_, self.proposer_, self.missed_ = encoding.threshold, encoding.proposer, encoding.missed
         self.trigram_keys_ = encoding.layout.trigrams
         return encoding.corpus, encoding.layout
+
+    def uses_candidates(self, K: int) -> bool:
+        """Return what candidates="auto" means for K tags."""
+        return self.order == 2 or K > MAX_DENSE_TAGS
+
+    def trainer(self, corpus: EncodedCorpus, layout: ParameterLayout, sentences: Sequence[Sentence]) -> Trainer:
+        """Make the trainer of an encoded corpus."""
+        from tagger.crf.trainer import Trainer
+
+        return Trainer(corpus, layout, **self.trainer_settings())
+
+    def trainer_settings(self) -> dict[str, Any]:
+        """Return the settings of a `Trainer`."""
+        names = ("l2", "l1", "max_iterations", "tolerance")
+        return {name: getattr(self, name) for name in names} | {"threads": self.threads or available_cores()}
 
     def conclude(self, sentences: Sequence[Sentence], figures: dict[str, Any]) -> None:
         """Finish a training whose weights are set: drop those that are zero, and write the summary."""
