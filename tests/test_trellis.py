@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from paths import TEST, TESTS, TRAIN
 from test_candidates import all_tags, chains, lattice
 
-from tagger import CRFTagger, HMMTagger, Sentence, load_model, read_corpus
+from tagger import CRFTagger, HMMTagger, PooledTagger, Sentence, load_model, read_corpus
 from tagger.chain.lattice import DenseLattice
 from tagger.chain.pack import Pack
 from tagger.chain.scores import Chain
@@ -110,11 +110,20 @@ def models():
         "CRF over candidates": CRFTagger(max_iterations=3, candidates=0.001).fit(few),
         "CRF of second order": CRFTagger(max_iterations=3, order=2).fit(few),
         "BiLSTM": load_model(TESTS / "models" / "format-3-bilstm.npz"),
+        "pool": PooledTagger(max_iterations=3).fit(few),
         "ensemble": Ensemble([hmm, crf], ["hmm", "crf"]),
     }
 
 
-NAMES = ["HMM of second order", "HMM of first order", "CRF", "CRF over candidates", "CRF of second order", "BiLSTM"]
+NAMES = [
+    "HMM of second order",
+    "HMM of first order",
+    "CRF",
+    "CRF over candidates",
+    "CRF of second order",
+    "BiLSTM",
+    "pool",
+]
 
 
 @pytest.mark.parametrize("name", [*NAMES, "ensemble"])
@@ -177,6 +186,17 @@ def test_models_together_say_what_they_do_not_have():
     assert not view.states and not view.steps and trellis.log_z is None and trellis.best.score is None
     assert view.tags and "no chain" in trellis.note and "no chain" in str(trellis)
     assert "delta" not in str(trellis).split("\n\n", 1)[1]
+
+
+def test_a_pool_says_that_its_probabilities_are_calibrated():
+    trellis = models()["pool"].trellis(["They", "can", "fish"])
+    assert "no candidates" in trellis.note and trellis.order == 2
+    best = [tag.probability for tag in trellis.view().tags if tag.is_best]
+    states = trellis.view(0).states
+    chain = [
+        sum(s.probability for s in states if s.token == t and s.tag == trellis.best.tags[t - 1]) for t in (1, 2, 3)
+    ]
+    assert all(calibrated < own for calibrated, own in zip(best, chain, strict=True))
 
 
 def test_a_sentence_without_words_has_one_tagging():

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tagger.chain.candidate_lattice import CandidateLattice
 from tagger.chain.lattice import Lattice
 from tagger.chain.tables import Tables, lattice_tables
 from tagger.models.base import Predictor
@@ -24,6 +25,10 @@ from tagger.sentence import words_of
 
 START, END = "<start>", "<end>"  # the tags of the marks
 TAGS_SHOWN = 5  # per token
+CALIBRATED = (
+    "The probabilities of tags and taggings allow for right tags that are no candidates; "
+    "those of states and steps are the chain's own."
+)
 NO_CHAIN = (
     "Several models together have the mean of their probabilities and no chain: "
     "no emissions, transitions, delta, alpha, beta or log Z."
@@ -53,7 +58,7 @@ class SentenceTrellis:
     tables : Tables or None
         All numbers as arrays (`tagger.chain.tables`).
     note : str or None
-        What is not defined for this model, and why.
+        What is not defined for this model, or defined in another way, and why.
     """
 
     words: list[str]
@@ -187,7 +192,7 @@ def sentence_trellis(model: Predictor, sentence: Any, n: int) -> SentenceTrellis
         return SentenceTrellis([], model.classes_, kind, None, 0.0, nothing, [nothing], empty, None, None)
     _, lattice = next(model.lattices([words]))
     tables = lattice_tables(lattice)
-    log_z = tables.log_z if tables else float(lattice.log_z()[0])
+    note, log_z, probabilities = normalization(lattice, tables)
 
     def path(score: float, numbers: np.ndarray) -> TrellisPath:
         tags = [model.classes_[k] for k in numbers.tolist()]
@@ -198,13 +203,26 @@ def sentence_trellis(model: Predictor, sentence: Any, n: int) -> SentenceTrellis
         classes=model.classes_,
         kind=kind,
         order=tables.order if tables else None,
-        log_z=log_z if tables else None,
+        log_z=tables.log_z if tables else None,
         best=path(*best_path(lattice, tables)) if np.isfinite(log_z) else None,
         paths=[path(score, tags) for score, tags in lattice.n_best(n)[0]],
-        probabilities=tables.marginals(len(model.classes_)) if tables else lattice.marginals(),
+        probabilities=probabilities,
         tables=tables,
-        note=None if tables else NO_CHAIN,
+        note=note,
     )
+
+
+def normalization(lattice: Lattice, tables: Tables | None) -> tuple[str | None, float, np.ndarray]:
+    """Return what is to be noted about the probabilities, what normalises taggings, and the probabilities of tags.
+
+    They are those of the chain, which are more exact than the lattice's own, unless the lattice calibrates them.
+    """
+    own = float(lattice.log_z()[0])
+    if tables is None:
+        return NO_CHAIN, own, lattice.marginals()
+    if isinstance(lattice, CandidateLattice) and not np.isclose(own, tables.log_z, rtol=1e-9):
+        return CALIBRATED, own, lattice.marginals()
+    return None, tables.log_z, tables.marginals(lattice.marginals().shape[1])
 
 
 def best_path(lattice: Lattice, tables: Tables | None) -> tuple[float, np.ndarray]:

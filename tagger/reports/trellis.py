@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from textwrap import wrap
 from typing import Any
 
 from tagger.escaping import visible
@@ -31,7 +32,7 @@ def as_text(trellis: SentenceTrellis, tags: int = TAGS_SHOWN) -> str:
     tables = [heading(trellis)]
     if trellis.order:
         tables.append(state_table(trellis, view))
-    if trellis.order != 1:  # else each state is a tag
+    if trellis.order != 1 or trellis.note:  # else each state is a tag
         tables.append(tag_table(view))
     if trellis.order:
         tables.append(step_table(view))
@@ -50,7 +51,7 @@ def heading(trellis: SentenceTrellis) -> str:
             f"log Z {number(trellis.log_z)}, best path {number(best.score)}, probability {best.probability:.4f}"
         )
     if trellis.note:
-        lines += trellis.note.replace(": ", ":\n").split("\n")
+        lines += wrap(trellis.note, WIDTH)
     return "\n".join(lines) + "\n"
 
 
