@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tagger.crf.tagger import CRFTagger
 
 
+
 @dataclass(frozen=True)
 class Encoding:
     """An encoded corpus and its parameter layout, with what else a model keeps of the corpus."""

@@ -28,12 +28,7 @@ from tagger.models.base import Predictor, Tagger
 from tagger.version import __version__
 
 FORMAT = 3  # 1: no normalization; 2: no candidates, 64-bit keys in the guesser of an HMM
-MODEL_KINDS = {
-    "hmm": "HMMTagger",
-    "crf": "CRFTagger",
-    "bilstm": "BiLSTMTagger",
-    "pooled": "PooledTagger",
-}  # names in `tagger`
+MODEL_KINDS = {"hmm": "HMMTagger", "crf": "CRFTagger", "bilstm": "BiLSTMTagger", "pooled": "PooledTagger"}  # names in `tagger`
 WORD_CLASSES_KIND = "classes"
 SCALARS = (str, int, float, type(None))
 

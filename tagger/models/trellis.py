@@ -109,7 +109,7 @@ class SentenceTrellis:
     def kept_tags(self, tags: int) -> np.ndarray:
         """Return which tags of each token a view has, (T, K)."""
         T, K = self.probabilities.shape
-        kept = np.full((T, K), not tags)
+        kept = np.zeros((T, K), bool)
         order = np.argsort(-self.probabilities, axis=1, kind="stable")[:, : tags or K]
         np.put_along_axis(kept, order, True, axis=1)
         if self.best:
