@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tagger.version import __version__
 
 if TYPE_CHECKING:
+    from tagger import chain
     from tagger.corpus import read_corpus, write_corpus
     from tagger.crf.tagger import CRFTagger
     from tagger.errors import TaggerError
@@ -34,6 +35,7 @@ __all__ = [
     "Sentence",
     "TaggerError",
     "__version__",
+    "chain",
     "evaluate",
     "load_model",
     "read_corpus",
@@ -57,6 +59,12 @@ MODULES = {  # where each public name is defined
 
 
 def __getattr__(name: str) -> Any:
+    if name == "chain":  # a package of functions on arrays
+        return import_module("tagger.chain")
     if name not in MODULES:
         raise AttributeError(f"module 'tagger' has no attribute {name!r}")
     return getattr(import_module(f"tagger.{MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -49,6 +49,7 @@ def chromium(profile, width=1000, height=900, scheme="light", scale=1):
 
 def opened(browser, path):
     """A page that complains of nothing and asks for nothing but itself."""
+    browser.get("about:blank")  # else the page that a new browser opens may still be loading
     browser.get_log("performance")
     browser.get(path.as_uri())
     assert browser.get_log("browser") == []

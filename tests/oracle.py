@@ -95,3 +95,52 @@ def edge_marginals(every, tags):
         for t in range(length - 1):
             table[t][path[t]][path[t + 1]] += exp(s - z)
     return table
+
+
+def step_paths(start, steps, end, emissions):
+    """Every path with its score, best first, where `steps[t]` are the transitions from token t to token t + 1."""
+    if not emissions:
+        return [(0.0, ())]
+    last = len(emissions) - 1
+    every = [(s + end[path[-1]], path) for s, path in prefixes(start, steps, emissions, last)]
+    return sorted(every, key=lambda found: (-found[0], found[1]))
+
+
+def prefixes(start, steps, emissions, t):
+    """Every way to token t with its score, but for the score of an end."""
+    every = []
+    for path in product(range(len(start)), repeat=t + 1):
+        total = start[path[0]] + sum(emissions[s][k] for s, k in enumerate(path))
+        every.append((total + sum(steps[s][i][j] for s, (i, j) in enumerate(pairwise(path))), path))
+    return every
+
+
+def suffixes(steps, end, emissions, t):
+    """Every way on from token t with its score, but for the emission of t."""
+    every = []
+    for path in product(range(len(end)), repeat=len(emissions) - t):
+        total = end[path[-1]] + sum(emissions[t + s][k] for s, k in enumerate(path) if s)
+        every.append((total + sum(steps[t + s][i][j] for s, (i, j) in enumerate(pairwise(path))), path))
+    return every
+
+
+def ways_to(order, transitions, candidates, t):
+    """Every way over the candidates to token t with its score, of a chain of first or second order."""
+    mark, every = len(transitions) - 1, []
+    for path in product(*candidates[: t + 1]):
+        total = sum(scores[k] for scores, k in zip(candidates, path, strict=False))
+        marked = [mark] * order + [*path]
+        grams = [tuple(marked[i : i + order + 1]) for i in range(len(path))]
+        every.append((total + sum(weight(transitions, gram) for gram in grams), path))
+    return every
+
+
+def ways_on(order, transitions, candidates, t, tags):
+    """Scores of every way on from token t, whose last `order` tags are these, to the end."""
+    mark, every = len(transitions) - 1, []
+    for path in product(*candidates[t + 1 :]):
+        total = sum(scores[k] for scores, k in zip(candidates[t + 1 :], path, strict=True))
+        marked = [*tags, *path, mark]
+        grams = [tuple(marked[i : i + order + 1]) for i in range(len(path) + 1)]
+        every.append(total + sum(weight(transitions, gram) for gram in grams))
+    return every

@@ -16,13 +16,12 @@ HEAVY = {
     "tqdm": {"cli/progress.py"},
     "jieba": {"corpus/tokenizers/chinese.py"},
     "jinja2": {"reports/html.py"},
-    "torch": {"neural/__init__.py", "neural/crf_layer.py", "neural/torch_network.py", "neural/trainer.py"},
+    "torch": {f"neural/{name}.py" for name in ("__init__", "crf_layer", "tensors", "torch_network", "trainer")},
 }
 SHORT = {  # modules under 30 lines, and why
     "version.py": "read by the build",
     "__main__.py": "the entry point of `python -m tagger`",
     "cli/commands/completion.py": "every command has a file of its own",
-    "chain/viterbi.py": "the whole of Viterbi fits a page",
 }
 
 

@@ -87,6 +87,22 @@ def test_autograd_equals_forward_backward(dtype, tolerance):
         np.testing.assert_allclose(scores.grad.numpy(), getattr(gradient, name), atol=tolerance, err_msg=name)
 
 
+def test_loss_and_accuracy_count_no_padding():
+    crf, E, tags, lengths = random_layer(10)
+    likelihoods = crf.log_likelihood(E, tags, lengths)
+    assert torch.equal(crf.loss(E, tags, lengths, reduction="none"), -likelihoods)
+    assert crf.loss(E, tags, lengths).item() == pytest.approx(-likelihoods.sum().item() / 4)
+    assert crf.loss(E, tags, lengths, reduction="sum").item() == pytest.approx(-likelihoods.sum().item())
+    with pytest.raises(ValueError, match=r"reduction.*'total'"):
+        crf.loss(E, tags, lengths, reduction="total")
+    best, _ = crf.decode(E, lengths)
+    assert crf.accuracy(E, best, lengths) == 1.0
+    best[3, 0] = (best[3, 0] + 1) % K
+    assert crf.accuracy(E, best, lengths) == pytest.approx(7 / 8)
+    assert crf.accuracy(E, tags, mask=tags != -100) == crf.accuracy(E, tags, lengths)  # a label as padding
+    assert np.isnan(crf.accuracy(E, tags, torch.zeros(4, dtype=torch.long)))
+
+
 def test_a_mask_says_the_same_as_lengths():
     crf, E, tags, lengths = random_layer(5)
     mask = torch.arange(T) < lengths[:, None]
@@ -175,7 +191,8 @@ def test_it_learns_in_somebody_elses_network():
         ({"mask": torch.tensor([[True, False, True, True, True]] * 4)}, "mask"),
         ({"mask": torch.ones(4, T + 1)}, "mask"),
         ({"tags": torch.zeros(4, T + 1)}, "tags"),
-        ({"tags": torch.full((4, T), -1)}, "tags.* 2"),
+        ({"tags": torch.full((4, T), -1)}, r"tags.* 2 .* -1. .*mask=\(tags != -1\)"),
+        ({"tags": torch.eye(K)[torch.zeros(4, T, dtype=torch.long)]}, r"one-hot .* Give tags.argmax\(-1\)"),
         ({"tags": torch.full((4, T), K)}, "tags.* 2"),
         ({"tags": torch.zeros(4, T)}, "tags.* 2"),
     ],

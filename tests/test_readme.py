@@ -165,8 +165,11 @@ def test_every_command_is_listed(options):
 def test_every_public_name_is_in_the_api_reference():
     import tagger
 
-    listed = re.findall(r"^\.\. auto\w+:: tagger\.(\w+)", TEXTS["docs/reference/api.md"], re.M)
+    pages = TEXTS["docs/reference/api.md"] + TEXTS["docs/reference/chain.md"]
+    listed = re.findall(r"^\.\. auto\w+:: tagger\.(\w+)", pages, re.M)
     assert {*tagger.__all__} - {"__version__"} <= {*listed}
+    functions = re.findall(r"^\.\. auto\w+:: tagger\.chain\.(\w+)", pages, re.M)
+    assert sorted(tagger.chain.__all__) == sorted(functions)
 
 
 def anchors(page):

@@ -130,6 +130,10 @@ class CandidateMax(CandidateKernel):
         values = delta[before] + step.values[own]
         return np.asarray(before[np.arange(len(place)), values.argmax(axis=1)])
 
+    def pointers(self, delta: np.ndarray, step: Step) -> np.ndarray:
+        arcs = step.arcs
+        return arcs.before[group_argmax(delta[arcs.before] + step.values, arcs.begins, arcs.widths)]
+
     def last_states(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
         states, begins, widths = self.end_groups()
         own = states[begins[rank] : begins[rank] + widths[rank]]

@@ -23,7 +23,7 @@ class Posterior:
 
     log_z: np.ndarray  # (B,)
     states: np.ndarray  # (N, K) for all tags of a token, (pairs,) for candidates of second order
-    transitions: np.ndarray  # (K, K) expected number of steps from tag to tag; (0, 0) for candidates
+    transitions: np.ndarray  # (K, K) expected number of steps, or by row as in the chain; (0, 0) for candidates
 
 
 def forward_backward(kernel: SumKernel, observe: Observer | None = None) -> Posterior:
@@ -45,5 +45,5 @@ def log_norm(kernel: SumKernel) -> np.ndarray:
 
 
 def sum_kernel(chain: Chain) -> SumKernel:
-    """Choose the fastest arithmetic that is exact for this chain."""
-    return scaled_kernel(chain) or LogSum(chain)
+    """Choose the fastest arithmetic that is exact for this chain; scaled steps need one table of transitions."""
+    return (scaled_kernel(chain) if chain.transitions.ndim == 2 else None) or LogSum(chain)

@@ -10,6 +10,7 @@ instead of logarithms, `candidate_kernels` the kernels over candidate tags.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -46,6 +47,9 @@ class MaxKernel(Kernel, Protocol):
     def best_before(self, delta: np.ndarray, step: Any, states: np.ndarray) -> np.ndarray:
         """Choose the best state before each of these states of the step."""
 
+    def pointers(self, delta: np.ndarray, step: Any) -> np.ndarray:
+        """Choose the best state before every state of the step: its back-pointer."""
+
     def last_states(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
         """List the states of a sentence's last token as flat indices, and the score of ending in each."""
 
@@ -75,14 +79,17 @@ class SumKernel(Kernel, Protocol):
         """Compute the probability of every state."""
 
     def expected_transitions(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
-        """Compute the expected number of steps from tag to tag, (K, K)."""
+        """Compute the expected number of steps from tag to tag, (K, K); by row if the transitions are."""
 
 
 class Dense:
     """All K tags at every token; `step` does ⊕_i (scores[i] + transitions[i, j])."""
 
-    def __init__(self, chain: Chain, step: StepFunction) -> None:
-        self.chain, self.pack, self.step = chain, chain.pack, step
+    def __init__(
+        self, chain: Chain, make_step: Callable[[np.ndarray], StepFunction], step: StepFunction | None = None
+    ) -> None:
+        self.chain, self.pack, self.make_step = chain, chain.pack, make_step
+        self.step = step or (make_step(chain.transitions) if chain.transitions.ndim == 2 else None)
 
     def begin(self) -> np.ndarray:
         E, first = self.chain.emissions, self.pack.first
@@ -98,7 +105,8 @@ class Dense:
     def into(self, scores: np.ndarray, step: tuple[slice, slice]) -> None:
         before, here = step
         now = scores[here]
-        self.step(scores[before], now)
+        step_here = self.step or self.make_step(self.chain.into(here))
+        step_here(scores[before], now)
         now += self.chain.emissions[here]
 
 
@@ -110,29 +118,47 @@ class DenseMax(Dense):
     """
 
     def __init__(self, chain: Chain, step: StepFunction | None = None) -> None:
-        super().__init__(chain, step or max_step(chain.transitions.astype(chain.emissions.dtype)))
-        self.into_tag = np.ascontiguousarray(chain.transitions.T)  # (K, K) [next, previous]
+        super().__init__(chain, lambda A: max_step(A.astype(chain.emissions.dtype)), step)
+        self.K = chain.emissions.shape[1]
+        by_next = np.ascontiguousarray(np.swapaxes(chain.transitions, -1, -2))
+        self.by_next = replace(chain, transitions=by_next)  # [next, previous]
 
     def best_last(self, delta: np.ndarray) -> np.ndarray:
         return np.asarray(np.argmax(delta[self.pack.last] + self.chain.end, axis=1))
 
     def best_before(self, delta: np.ndarray, step: tuple[slice, slice], states: np.ndarray) -> np.ndarray:
-        return np.asarray(np.argmax(delta[step[0]] + self.into_tag[states], axis=1))
+        before, here = step
+        into = self.by_next.into(here)
+        rows = into[states] if into.ndim == 2 else into[np.arange(len(states)), states]
+        return np.asarray(np.argmax(delta[before] + rows, axis=1))
+
+    def pointers(self, delta: np.ndarray, step: tuple[slice, slice]) -> np.ndarray:
+        before, here = step
+        return np.asarray(np.argmax(delta[before][:, :, None] + self.chain.into(here), axis=1))
 
     def last_states(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
         return self.states_of(int(self.pack.last[rank])), self.chain.end
 
     def states_before(self, state: int, score: float) -> tuple[np.ndarray, np.ndarray]:
-        row, k = divmod(state, len(self.into_tag))
-        scores = self.chain.transitions[:, k] + self.chain.emissions[row, k] + score
+        row, k = divmod(state, self.K)
+        into = self.chain.into(slice(row, row + 1)).reshape(self.K, self.K)
+        scores = into[:, k] + self.chain.emissions[row, k] + score
         return self.states_of(int(self.pack.before[row - self.pack.first])), scores
 
     def states_of(self, row: int) -> np.ndarray:
-        K = len(self.into_tag)
-        return np.arange(row * K, (row + 1) * K)
+        return np.arange(row * self.K, (row + 1) * self.K)
 
     def tags(self, states: np.ndarray) -> np.ndarray:
-        return states % len(self.into_tag)
+        return states % self.K
+
+    def unshifted(self, delta: np.ndarray) -> np.ndarray:
+        """Add again what each row leaves out; return delta (N, K) in float64."""
+        top = delta.max(axis=1, initial=-np.inf).astype(np.float64)
+        top[np.isneginf(top)] = 0.0
+        left_out = np.zeros(len(delta))
+        for before, here in self.pack.steps():
+            left_out[here] = left_out[before] + top[before]
+        return np.asarray(delta + left_out[:, None])
 
 
 class LogSum(Dense):
@@ -140,7 +166,7 @@ class LogSum(Dense):
 
     def __init__(self, chain: Chain) -> None:
         E, A = chain.emissions.astype(np.float64), chain.transitions.astype(np.float64)
-        super().__init__(Chain(chain.pack, chain.start, A, chain.end, E), log_sum_step(A))
+        super().__init__(Chain(chain.pack, chain.start, A, chain.end, E), log_sum_step)
 
     def log_z(self, alpha: np.ndarray) -> np.ndarray:
         z = np.zeros(len(self.pack.order))
@@ -155,7 +181,7 @@ class LogSum(Dense):
     def back(self, beta: np.ndarray, step: tuple[slice, slice]) -> np.ndarray:
         before, here = step
         onward = self.chain.emissions[here] + beta[here]
-        beta[before] = log_product(onward, self.chain.transitions.T)
+        beta[before] = log_product(onward, np.swapaxes(self.chain.into(here), -1, -2))
         return onward
 
     def arc_probabilities(
@@ -164,7 +190,7 @@ class LogSum(Dense):
         """Compute p(previous tag i, tag j), (B, K, K)."""
         before, here = step
         onward = arcs - finite(log_z)[self.pack.ranks[here]][:, None]
-        return np.asarray(np.exp(alpha[before][:, :, None] + self.chain.transitions + onward[:, None, :]))
+        return np.asarray(np.exp(alpha[before][:, :, None] + self.chain.into(here) + onward[:, None, :]))
 
     def probabilities(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
         return np.asarray(np.exp(alpha + beta - finite(log_z)[self.pack.ranks][:, None]))
@@ -172,6 +198,8 @@ class LogSum(Dense):
     def expected_transitions(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
         pack, first, A = self.pack, self.pack.first, self.chain.transitions
         onward = self.chain.emissions[first:] + beta[first:] - finite(log_z)[pack.ranks[first:]][:, None]
+        if A.ndim == 3:
+            return np.asarray(np.exp(alpha[pack.before, :, None] + A + onward[:, None, :]))
         expected = np.zeros_like(A)
         for rows in chunks(len(onward), A.size):
             expected += np.exp(alpha[pack.before[rows], :, None] + A + onward[rows, None, :]).sum(axis=0)
@@ -185,9 +213,9 @@ def max_step(A: np.ndarray) -> StepFunction:
         top = previous.max(axis=1, keepdims=True)
         top[np.isneginf(top)] = 0.0  # no tag is possible there
         below, candidate = previous - top, np.empty_like(now)
-        np.add(below[:, :1], A[0], out=now)
-        for i in range(1, len(A)):
-            np.add(below[:, i : i + 1], A[i], out=candidate)
+        np.add(below[:, :1], A[..., 0, :], out=now)
+        for i in range(1, A.shape[-1]):
+            np.add(below[:, i : i + 1], A[..., i, :], out=candidate)
             np.maximum(now, candidate, out=now)
 
     return step
@@ -203,10 +231,11 @@ def log_sum_step(A: np.ndarray) -> StepFunction:
 
 
 def log_product(rows: np.ndarray, A: np.ndarray) -> np.ndarray:
-    """Compute log(exp(rows) @ exp(A)), (rows, K)."""
+    """Compute log(exp(rows) @ exp(A)), (rows, K), for A (K, K) or (rows, K, K)."""
     out = np.empty_like(rows)
-    for part in chunks(len(rows), A.size):
-        out[part] = log_sum(np.swapaxes(rows[part, :, None] + A, 1, 2))
+    for part in chunks(len(rows), A.shape[-1] ** 2):
+        own = A if A.ndim == 2 else A[part]
+        out[part] = log_sum(np.swapaxes(rows[part, :, None] + own, 1, 2))
     return out
 
 

@@ -3,6 +3,8 @@
 The score of a tag path y through a sentence of T tokens is
 
     s(y) = start[y_1] + Σ_t emissions[t, y_t] + Σ_{t>1} transitions[y_{t-1}, y_t] + end[y_T]
+
+A model has one table of transitions. The functions of `tagger.chain` also take a table for each step.
 """
 
 from __future__ import annotations
@@ -20,9 +22,21 @@ class Chain:
 
     pack: Pack
     start: np.ndarray  # (K,)
-    transitions: np.ndarray  # (K, K) [previous, next]
+    transitions: np.ndarray  # (K, K) [previous, next]; (N - first, K, K) if each row after the first ones has its own
     end: np.ndarray  # (K,)
     emissions: np.ndarray  # (N, K) rows as in the pack
+
+    def into(self, rows: slice) -> np.ndarray:
+        """Return the transitions into rows after the first ones, (K, K) or (rows, K, K)."""
+        if self.transitions.ndim == 2:
+            return self.transitions
+        first = self.pack.first
+        return self.transitions[rows.start - first : rows.stop - first]
+
+    def steps_along(self, tags: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the index into the transitions of each step of one path per sentence, given its tags (N,)."""
+        before, here = tags[self.pack.before], tags[self.pack.first :]
+        return (before, here) if self.transitions.ndim == 2 else (np.arange(len(here)), before, here)
 
 
 def path_scores(chain: Chain, tags: np.ndarray) -> np.ndarray:
@@ -30,7 +44,7 @@ def path_scores(chain: Chain, tags: np.ndarray) -> np.ndarray:
     pack = chain.pack
     scores = pack.sums(chain.emissions[np.arange(len(tags)), tags])
     first = pack.first
-    steps = chain.transitions[tags[pack.before], tags[first:]]
+    steps = chain.transitions[chain.steps_along(tags)]
     scores += pack.sums(np.concatenate([np.zeros(first), steps]))
     scores[:first] += chain.start[tags[:first]]
     scores[:first] += chain.end[tags[pack.last]]

@@ -3,7 +3,7 @@
     delta[t, j] = max_i (delta[t-1, i] + arcs[i, j]) + arrival[t, j]
 
 No back-pointers are kept: the walk back recomputes one argmax per token from delta, which is cheaper than storing one
-for every state.
+for every state. `viterbi_table` computes all of them, for people who want to see the recursion.
 """
 
 from __future__ import annotations
@@ -24,3 +24,9 @@ def viterbi(kernel: MaxKernel) -> np.ndarray:
     for step, (before, here) in zip(kernel.steps(backwards=True), rows, strict=True):
         states[before] = kernel.best_before(delta, step, states[here])
     return kernel.tags(states)
+
+
+def viterbi_table(kernel: MaxKernel) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Compute delta, and the back-pointers of each step's states: the best state before."""
+    delta = forward(kernel)
+    return delta, [kernel.pointers(delta, step) for step in kernel.steps()]

@@ -37,6 +37,7 @@ COMMANDS = {
     "tag": "tag",
     "eval": "evaluate",
     "explain": "explain",
+    "trellis": "trellis",
     "check": "check",
     "crossval": "crossval",
     "learning-curve": "learning_curve",

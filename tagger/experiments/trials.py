@@ -26,7 +26,7 @@ from tagger.experiments.crossval import fold_numbers
 from tagger.experiments.search import Setting, Trial
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
-from tagger.models.base import by_sentence
+from tagger.models.results import by_sentence
 from tagger.sentence import Sentence
 
 if TYPE_CHECKING:

@@ -6,6 +6,8 @@ Read in this order:
 - `store`: save and load a model as `.npz`, without pickle;
 - `card`: model cards, the words of an author about a model;
 - `ensemble`: several models as one by the mean of their marginals;
+- `results`: the results of lattices by sentence;
+- `trellis`, `trellis_view`: all numbers of the recursions for one sentence;
 - `explain`: why a token got its tag, as terms that add up to a score difference;
 - `summary`: tables about a model, for `tagger inspect`;
 - `monitor`: dev scores, early stopping and callbacks during training;

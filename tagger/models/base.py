@@ -31,6 +31,7 @@ from tagger.chain.pack import batches
 from tagger.corpus.labels import tagged_sentences
 from tagger.errors import TaggerError
 from tagger.evaluation.metrics import accuracy
+from tagger.models.results import by_sentence, n_best
 from tagger.models.summary import Section, TransitionTable, parameter_sizes, tag_frequencies
 from tagger.normalization import normalized_sentences
 from tagger.sentence import Sentence, Words, sentence_list, words_of
@@ -38,6 +39,7 @@ from tagger.words.lexicon import Lexicon
 
 if TYPE_CHECKING:
     from tagger.chain.candidate_lattice import CandidateScorer
+    from tagger.models.trellis import SentenceTrellis
 
 LATTICE_CELLS = 1 << 21  # tokens × tags decoded together: half as many cost 10 % more time
 MIN_LATTICE_TOKENS = 1 << 12
@@ -163,6 +165,23 @@ class Predictor(ABC):
                 out[i] = [(probability, [self.classes_[k] for k in path.tolist()]) for probability, path in paths]
         return out
 
+    def trellis(self, words: Any, n: int = 5) -> SentenceTrellis:
+        """Compute all tables of the recursions for one sentence: Viterbi, forward, backward, probabilities.
+
+        Parameters
+        ----------
+        words : Sentence or list of str
+        n : int
+            The number of best taggings to list.
+
+        Returns
+        -------
+        SentenceTrellis
+        """
+        from tagger.models.trellis import sentence_trellis
+
+        return sentence_trellis(self, words, n)
+
     def count_not_considered(self, gold: Sequence[Sentence]) -> int | None:
         """Count the tokens whose gold tag is one of the model's, but no candidate; None if all tags are candidates."""
         numbers, count = {tag: k for k, tag in enumerate(self.classes_)}, 0
@@ -273,21 +292,3 @@ class Tagger(Predictor):
         for name, value in settings.items():
             setattr(self, name, value)
         return self
-
-
-def n_best(lattice: Lattice, n: int) -> list[list[tuple[float, np.ndarray]]]:
-    """Find up to n paths per sentence as (probability, tags), best first."""
-    scored = zip(lattice.n_best(n), lattice.log_z().tolist(), strict=True)
-    return [[(float(np.exp(score - log_z)), path) for score, path in paths] for paths, log_z in scored]
-
-
-def by_sentence(X: Sequence[Any], results: Iterable[tuple[np.ndarray, Any]]) -> list[Any]:
-    """Cut results into sentences: each is a group of indices into X, and a list or array with one item per token."""
-    out: list[Any] = [[]] * len(X)
-    for group, rows in results:
-        begin = 0
-        for i in group.tolist():
-            end = begin + len(X[i])
-            out[i] = rows[begin:end]
-            begin = end
-    return out

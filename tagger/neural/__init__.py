@@ -5,7 +5,7 @@ Read in this order:
 - `tagger`: `BiLSTMTagger`, which trains, scores and stores like the HMM and the CRF;
 - `lookup`, `characters`, `word_vectors`: from words to embedding indices, character sequences and pretrained vectors;
 - `numpy_network`, `lstm`: the forward pass over packed sentences, for tagging;
-- `torch_network`, `crf_layer`, `trainer`: the same network in PyTorch, its loss and its training loop;
+- `torch_network`, `crf_layer`, `tensors`, `trainer`: the same network in PyTorch, its loss and its training loop;
 - `occlusion`, `summary`: explanations of a decision and of a model.
 
 The idea: only training needs PyTorch. It is imported when `fit` is called or `tagger.neural.CRF`, a CRF layer for any

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from tagger import chain
+from tagger.neural.tensors import checked_path, lengths_of, log_sum_exp, widened
 
 
 class CRF(nn.Module):
@@ -52,9 +53,9 @@ class CRF(nn.Module):
     >>> from tagger.neural import CRF
     >>> crf = CRF(tags=3)
     >>> emissions, tags = torch.randn(2, 4, 3), torch.randint(3, (2, 4))
-    >>> loss = -crf(emissions, tags, lengths=torch.tensor([4, 2])).mean()
-    >>> loss.backward()
-    >>> paths, scores = crf.decode(emissions)
+    >>> lengths = torch.tensor([4, 2])
+    >>> crf.loss(emissions, tags, lengths).backward()
+    >>> paths, scores = crf.decode(emissions, lengths)
     >>> paths.shape
     torch.Size([2, 4])
     """
@@ -94,10 +95,62 @@ class CRF(nn.Module):
         Returns
         -------
         torch.Tensor
-            The log-likelihood of each sentence, (B,). The loss of a batch is its negative mean or sum.
+            The log-likelihood of each sentence, (B,).
         """
         score = self.sequence_score(emissions, tags, lengths, mask)
         return score - self.log_partition(emissions, lengths, mask)
+
+    def loss(
+        self,
+        emissions: Tensor,
+        tags: Tensor,
+        lengths: Tensor | None = None,
+        mask: Tensor | None = None,
+        reduction: str = "mean",
+    ) -> Tensor:
+        """Compute the negative log-likelihood, to be minimised.
+
+        Parameters
+        ----------
+        emissions, lengths, mask : torch.Tensor
+            A padded batch, see the class.
+        tags : torch.Tensor
+            The gold tags as integers, (B, T); values in the padding are ignored.
+        reduction : str
+            ``mean`` over sentences, ``sum``, or ``none``.
+
+        Returns
+        -------
+        torch.Tensor
+            A single number; with ``none`` one per sentence, (B,).
+        """
+        if reduction not in ("mean", "sum", "none"):
+            raise ValueError(f"reduction: expected mean, sum or none, got {reduction!r}")
+        losses = -self.log_likelihood(emissions, tags, lengths, mask)
+        return losses if reduction == "none" else losses.mean() if reduction == "mean" else losses.sum()
+
+    @torch.no_grad()
+    def accuracy(
+        self, emissions: Tensor, tags: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None
+    ) -> float:
+        """Compute the share of tokens whose tag on the best path is right; padding does not count.
+
+        Parameters
+        ----------
+        emissions, lengths, mask : torch.Tensor
+            A padded batch, see the class.
+        tags : torch.Tensor
+            The gold tags as integers, (B, T); values in the padding are ignored.
+
+        Returns
+        -------
+        float
+            nan without tokens.
+        """
+        best, _ = self.decode(emissions, lengths, mask)
+        inside = best >= 0
+        right = checked_path(tags, inside, len(self.start)) == best
+        return right[inside].double().mean().item()
 
     def sequence_score(
         self, emissions: Tensor, tags: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None
@@ -118,14 +171,10 @@ class CRF(nn.Module):
         """
         emissions, lengths = self.without_padding(emissions, lengths, mask)
         B, T, K = emissions.shape
-        if tags.shape != (B, T):
-            raise ValueError(f"tags: expected the shape {(B, T)}, got {tuple(tags.shape)}")
+        inside = torch.arange(T, device=emissions.device) < lengths[:, None]  # (B, T)
+        path = checked_path(tags, inside, K)
         if T == 0:
             return emissions.new_zeros(B)
-        inside = torch.arange(T, device=emissions.device) < lengths[:, None]  # (B, T)
-        if tags.is_floating_point() or bool((inside & ((tags < 0) | (tags >= K))).any()):
-            raise ValueError(f"tags: expected integers from 0 to {K - 1} within the lengths, got others")
-        path = tags.long().masked_fill(~inside, 0)
         at_tokens = emissions.gather(2, path[..., None])[..., 0]  # (B, T)
         at_steps = widened(self.transitions)[path[:, :-1], path[:, 1:]]  # (B, T - 1)
         last = path.gather(1, (lengths - 1).clamp(min=0)[:, None])[:, 0]  # (B,)
@@ -229,47 +278,6 @@ class CRF(nn.Module):
 
     def without_padding(self, emissions: Tensor, lengths: Tensor | None, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return the emissions with zeros in the padding, and the lengths (B,)."""
-        lengths = self.lengths_of(emissions, lengths, mask)
+        lengths = lengths_of(emissions, len(self.start), lengths, mask)
         padding = torch.arange(emissions.shape[1], device=emissions.device) >= lengths[:, None]
         return widened(emissions).masked_fill(padding[..., None], 0.0), lengths
-
-    def lengths_of(self, emissions: Tensor, lengths: Tensor | None, mask: Tensor | None) -> Tensor:
-        """Check the shapes of a batch and return its lengths (B,), from `lengths`, `mask` or T."""
-        K = len(self.start)
-        if emissions.dim() != 3 or emissions.shape[2] != K:
-            raise ValueError(f"emissions: expected the shape (B, T, {K}), got {tuple(emissions.shape)}")
-        B, T, _ = emissions.shape
-        if lengths is not None and mask is not None:
-            raise ValueError("lengths and mask: expected at most one of them, got both")
-        if mask is not None:
-            return lengths_of_mask(mask, B, T)
-        if lengths is None:
-            return torch.full((B,), T, device=emissions.device)
-        lengths = torch.as_tensor(lengths, device=emissions.device)
-        if lengths.shape != (B,) or bool(((lengths < 0) | (lengths > T)).any()):
-            raise ValueError(f"lengths: expected {B} integers from 0 to {T}, got {lengths.tolist()}")
-        return lengths
-
-
-def lengths_of_mask(mask: Tensor, B: int, T: int) -> Tensor:
-    """Count the true values of each row, which must come first."""
-    if mask.shape != (B, T):
-        raise ValueError(f"mask: expected the shape {(B, T)}, got {tuple(mask.shape)}")
-    lengths = mask.bool().sum(1)
-    if not torch.equal(mask.bool(), torch.arange(T, device=mask.device) < lengths[:, None]):
-        raise ValueError("mask: expected true for the first tokens of a sentence and false after them, got gaps")
-    return lengths
-
-
-def widened(scores: Tensor) -> Tensor:
-    """Convert scores of a type narrower than float32 to float32."""
-    return scores.to(torch.promote_types(scores.dtype, torch.float32))
-
-
-def log_sum_exp(x: Tensor, dim: int) -> Tensor:
-    """Compute log Σ exp with gradient 0 where all terms are -inf; that of `torch.logsumexp` is nan there."""
-    top = x.detach().amax(dim, keepdim=True)
-    impossible = top == -torch.inf
-    top = top.masked_fill(impossible, 0.0)
-    total = (x - top).exp().sum(dim, keepdim=True)
-    return (total.masked_fill(impossible, 1.0).log() + top).masked_fill(impossible, -torch.inf).squeeze(dim)

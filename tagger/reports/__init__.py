@@ -5,7 +5,8 @@ Read in this order:
 - `text`: evaluations and comparisons as tables and sentences, and as JSON;
 - `svg`: bar charts and calibration plots, and the shapes that charts are made of;
 - `html`: the Jinja2 environment of all pages (extra `report`); the templates are in `templates/`;
-- `evaluation`, `explanation`, `model`, `curve`: one page each.
+- `evaluation`, `explanation`, `model`, `curve`: one page each;
+- `trellis`, `trellis_page`: the recursions of a sentence as text, TSV and JSON, and as a page.
 
 The idea: a page is one file that loads nothing from elsewhere; words are escaped text, never markup.
 """

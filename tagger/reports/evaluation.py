@@ -19,8 +19,9 @@ from tagger.evaluation import breakdown
 from tagger.evaluation.calibration import ConfidenceGroup, calibration_error, reliability
 from tagger.evaluation.error_sample import ErrorExample, error_examples
 from tagger.evaluation.metrics import Evaluation
-from tagger.models.base import Predictor, Tagger, by_sentence
+from tagger.models.base import Predictor, Tagger
 from tagger.models.explain import Explanation, explain
+from tagger.models.results import by_sentence
 from tagger.reports import svg
 from tagger.reports.html import PageTemplate, short
 from tagger.reports.text import headline

@@ -15,19 +15,20 @@ from tagger.chain.pack import Pack
 from tagger.chain.scores import Chain
 
 Array = np.ndarray
+Scores = np.ndarray | None
 Lengths = Sequence[int] | np.ndarray | None
-Ends = np.ndarray | None
 
 
 class PaddedBatch:
     """A padded batch as a chain on packed steps, and back."""
 
-    def __init__(self, emissions: Array, transitions: Array, lengths: Lengths, start: Ends, end: Ends) -> None:
-        emissions = np.asarray(emissions)
-        if emissions.ndim not in (2, 3):
-            raise ValueError(f"emissions: expected the shape (B, T, K) or (T, K), got {emissions.shape}.")
+    def __init__(self, emissions: Scores, transitions: Array, lengths: Lengths, start: Scores, end: Scores) -> None:
         if transitions is None:
             raise ValueError("transitions: expected scores (K, K), got None. Give zeros if all steps are equal.")
+        transitions = np.asarray(transitions)
+        emissions = np.asarray(no_emissions(transitions) if emissions is None else emissions)
+        if emissions.ndim not in (2, 3):
+            raise ValueError(f"emissions: expected the shape (B, T, K) or (T, K), got {emissions.shape}.")
         self.single = emissions.ndim == 2
         if self.single:
             emissions, lengths = emissions[None], None if lengths is None else np.reshape(lengths, -1)
@@ -38,15 +39,37 @@ class PaddedBatch:
         self.pack = Pack.of(given)
         step = np.repeat(np.arange(len(self.pack.sizes)), self.pack.sizes)
         self.cells = self.pack.order[self.pack.ranks], step  # (N,) the sentence of each row, and its token
+        self.step_shape = self.checked_steps(transitions)
         rows = emissions[self.cells]
         dtype = rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64
         self.chain = Chain(
             self.pack,
             checked("start", start, K).astype(dtype),
-            checked("transitions", transitions, K, K).astype(dtype),
+            transitions[self.step_cells].astype(dtype),
             checked("end", end, K).astype(dtype),
             rows.astype(dtype),
         )
+
+    def checked_steps(self, transitions: np.ndarray) -> tuple[int, ...]:
+        """Return the shape of the transitions: for all steps, for each, or for each of each sentence."""
+        B, T, K = self.shape
+        shapes = [(K, K), (max(T - 1, 0), K, K)] + [(B, max(T - 1, 0), K, K)] * (not self.single)
+        if transitions.shape not in shapes:
+            expected = " or ".join(map(str, shapes))
+            raise ValueError(f"transitions: expected the shape {expected}, got {transitions.shape}.")
+        return transitions.shape
+
+    @property
+    def step_cells(self) -> Any:
+        """Where the transitions into the rows after the first ones are in those given."""
+        sentence, step = (cells[self.pack.first :] for cells in self.cells)
+        return {2: ..., 3: (step - 1,), 4: (sentence, step - 1)}[len(self.step_shape)]
+
+    def as_given(self, steps: np.ndarray) -> np.ndarray:
+        """Add up numbers of steps, (K, K) or by row, in the shape of the transitions."""
+        out = np.zeros(self.step_shape)
+        np.add.at(out, self.step_cells, steps)
+        return out
 
     def posterior(self) -> forward_backward.Posterior:
         """Run forward–backward."""
@@ -56,11 +79,15 @@ class PaddedBatch:
         """Return the tags of the rows (N,), checked."""
         B, T, K = self.shape
         tags, shape = np.asarray(tags), (T,) if self.single else (B, T)
+        if tags.shape == (*shape, K):
+            raise ValueError(f"tags: expected numbers {shape}, got one-hot rows {tags.shape}. Give tags.argmax(-1).")
         if tags.shape != shape:
             raise ValueError(f"tags: expected the shape {shape}, got {tags.shape}.")
         rows = tags.reshape(B, T)[self.cells]
         if rows.dtype.kind not in "iu" or (rows < 0).any() or (rows >= K).any():
-            raise ValueError(f"tags: expected integers from 0 to {K - 1}, got others.")
+            raise ValueError(
+                f"tags: expected integers from 0 to {K - 1}, got others. If a label marks padding, give lengths."
+            )
         return rows.astype(np.int64)
 
     def padded(self, rows: np.ndarray, fill: float) -> np.ndarray:
@@ -72,6 +99,16 @@ class PaddedBatch:
     def squeeze(self, by_sentence: Any) -> Any:
         """Return the results of all sentences, or of the single one."""
         return by_sentence[0] if self.single else by_sentence
+
+
+def no_emissions(transitions: np.ndarray) -> np.ndarray:
+    """Make emissions of 0 for transitions that differ from step to step, (T - 1, K, K) or (B, T - 1, K, K)."""
+    if transitions.ndim < 3:
+        raise ValueError(
+            "emissions: expected scores (B, T, K) or (T, K), got None. With transitions (K, K) they are needed."
+        )
+    *batch, steps, K, _ = transitions.shape
+    return np.zeros((*batch, steps + 1, K), transitions.dtype)
 
 
 def checked(name: str, scores: np.ndarray | None, *shape: int) -> np.ndarray:
