@@ -103,13 +103,18 @@ def training_command(model: type[Tagger], *lines: str) -> Callable[[Callable[...
     shared = combine(click.argument("corpus", type=INPUT), output_model_option, corpus_options, tokenizer_option)
 
     def decorate(function: Callable[..., Any]) -> click.Command:
-        command = file_command(f"train-{model.kind}", *lines)(shared(function))
+        command = file_command(command_name(model.kind), *lines)(shared(function))
         for option in command.params:
             if option.name in settings:
                 option.default = settings[option.name].default
         return command
 
     return decorate
+
+
+def command_name(kind: str) -> str:
+    """Return the name of the command that trains a kind of model."""
+    return "train" if kind == "pooled" else f"train-{kind}"
 
 
 def setting_option(name: str, type: click.ParamType, help: str) -> Callable[[Decorated], Decorated]:
