@@ -6,6 +6,9 @@ Values (counts, probabilities, weights) are in separate arrays, one value per en
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays, narrow
@@ -81,3 +84,15 @@ def consecutive(starts: np.ndarray | int, lengths: np.ndarray) -> np.ndarray:
 def ranges(lengths: np.ndarray) -> np.ndarray:
     """Concatenate 0, …, n - 1 for each length n."""
     return consecutive(0, lengths)
+
+
+def by_sentence(X: Sequence[Any], results: Iterable[tuple[np.ndarray, Any]]) -> list[Any]:
+    """Cut results into sentences: each is a group of indices into X, and a list or array with one item per token."""
+    out: list[Any] = [[]] * len(X)
+    for group, rows in results:
+        begin = 0
+        for i in group.tolist():
+            end = begin + len(X[i])
+            out[i] = rows[begin:end]
+            begin = end
+    return out

@@ -24,7 +24,7 @@ import numpy as np
 from tagger.arrays.ragged import consecutive
 from tagger.chain.forward_backward import forward_backward, sum_kernel
 from tagger.chain.pack import Pack, batches
-from tagger.chain.scores import Chain, path_scores
+from tagger.chain.scores import Chain, forbid, path_scores
 from tagger.corpus.partial import Choices
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.score_tables import TableBuilder
@@ -88,6 +88,7 @@ class PenalizedLikelihood:
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         w, *chain_scores, _, _ = self.layout.split(weights)
+        chain_scores = list(forbid(self.layout.allowed, *chain_scores))
         w = w.astype(self.dtype)
         tables = self.map(lambda table: table.scores(w, self.tag_parts.columns), self.tables)
 

@@ -17,10 +17,11 @@ import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer, dense_scorer
+from tagger.chain.scores import forbid
 from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer
 from tagger.crf.settings import check_settings
-from tagger.crf.storage import model_arrays, restore_model
+from tagger.crf.storage import model_arrays, restore_model, rounded
 from tagger.crf.summary import crf_summary, proposer_summary
 from tagger.crf.trigrams import TagTrigrams
 from tagger.features.encoder import Features
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from tagger.crf.candidates.scorer import ProposalScorer
     from tagger.crf.parameters import ChainWeights, EncodedCorpus, ParameterLayout
     from tagger.hmm.tagger import HMMTagger
-
-LEVELS = 512  # of a stored weight's size
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -68,6 +67,9 @@ class CRFTagger(Tagger):
         The same limit for features of several words.
     patience : int
         With a dev set, training stops after this number of scorings without a gain; it is scored every five iterations.
+    scheme : str
+        Span scheme of the tags: ``bio``, ``iob1``, ``bioes``, ``bmes`` or ``none``; ``auto`` recognises it. Steps that
+        it forbids, such as ``O`` to ``I-PER``, have no part in training and decoding.
     partial : bool
         Read the tags ``?`` and ``A|B`` as any tag and as a choice of two; training sums over what they leave open.
     threads : int
@@ -91,6 +93,7 @@ class CRFTagger(Tagger):
     min_count: int = 1
     min_pair_count: int = 2
     patience: int = 10
+    scheme: str = "auto"
     partial: bool = False
     threads: int = 0
     template_: str = field(init=False)
@@ -178,7 +181,7 @@ class CRFTagger(Tagger):
         from tagger.crf.encode import encode_corpus
 
         encoding = encode_corpus(self, sentences, init, classes)
-        self.classes_, self.template_ = encoding.tag_set, encoding.template
+        self.classes_, self.template_, self.scheme_ = encoding.tag_set, encoding.template, encoding.scheme
         self.lexicon_, self.seen_ = encoding.lexicon, encoding.seen
         self.features_, self.tag_parts_ = encoding.corpus.features, encoding.corpus.tag_parts
         self.threshold_, self.proposer_, self.missed_ = encoding.threshold, encoding.proposer, encoding.missed
@@ -208,7 +211,7 @@ class CRFTagger(Tagger):
             "corpus": corpus_fingerprint(sentences),
             "dev set": corpus_fingerprint(dev),
             "template": fingerprint([self.template_, self.min_count, self.min_pair_count]),
-            "tag set": fingerprint(self.classes_),
+            "tag set": fingerprint([*self.classes_, *filter(None, [self.scheme_])]),
             "chain": fingerprint([self.order, self.threshold_]),
             "penalty": fingerprint([self.l1, self.l2]),
             "word classes": fingerprint(() if classes is None else map(np.ndarray.tobytes, classes.arrays().values())),
@@ -216,7 +219,7 @@ class CRFTagger(Tagger):
         }
 
     def stored_settings(self) -> dict[str, Any]:
-        settings = self.get_params()
+        settings = super().stored_settings()
         del settings["threads"], settings["partial"]  # they belong to the machine and to the corpus
         return settings | {"features": Path(self.features).name, "candidates": str(self.candidates)}
 
@@ -232,7 +235,7 @@ class CRFTagger(Tagger):
     def scorer_in_form(self) -> Scorer:
         if self.proposer_ is None:
             emissions = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
-            return dense_scorer(self.start_, self.transitions_, self.end_, emissions)
+            return dense_scorer(self.start_, self.transitions_, self.end_, emissions, self.allowed_steps())
         from tagger.crf.candidates.scorer import proposing_scorer
 
         return proposing_scorer(self.candidate_scorer_in_form(), self.proposer_.scorer_in_form())
@@ -242,14 +245,17 @@ class CRFTagger(Tagger):
         from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD
         from tagger.crf.candidates.scorer import candidate_scorer
 
-        return candidate_scorer(self.proposal_scorer(), self.threshold_ or DEFAULT_THRESHOLD)
+        return candidate_scorer(
+            self.proposal_scorer(), self.threshold_ or DEFAULT_THRESHOLD, with_path=self.scheme_ is not None
+        )
 
     def proposal_scorer(self) -> ProposalScorer:
         """Build a scorer of sentences with proposed candidates."""
         from tagger.crf.candidates.scorer import ChainTable, node_scorer, proposal_scorer
 
         emissions = node_scorer(self.features_, self.weights_, self.tag_parts_)
-        table = ChainTable.of(self.order, self.start_, self.transitions_, self.end_, self.trigrams_)
+        chain_scores = forbid(self.allowed_steps(), self.start_, self.transitions_, self.end_)
+        table = ChainTable.of(self.order, *chain_scores, self.trigrams_)
         return proposal_scorer(table, emissions, float(self.posterior_weight_.sum()))  # 0 if there is no weight
 
     def build_candidate_scorer(self) -> CandidateScorer | None:
@@ -284,13 +290,3 @@ class CRFTagger(Tagger):
         proposer = self.proposer_.stored_settings() if self.proposer_ else None
         template = {"template": self.template_, "separator": self.tag_parts_.separator}
         return template | {"threshold": self.threshold_, "proposer": proposer}
-
-
-def rounded(weights: np.ndarray) -> np.ndarray:
-    """Round to whole multiples of a power of two, the largest of them at most LEVELS.
-
-    A model file takes a third of the room, and no accuracy is lost (docs/lab-notes/training.md).
-    """
-    highest = np.abs(weights).max(initial=0.0)
-    step = np.exp2(np.ceil(np.log2(highest / LEVELS))) if highest else 1.0
-    return np.asarray(np.round(weights / step) * step, np.float32)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagger.arrays.ragged import consecutive
+from tagger.arrays.ragged import by_sentence, consecutive
 from tagger.corpus.labels import check_dev, training_sentences
 from tagger.crf.encode import form_of
 from tagger.crf.settings import check_settings
@@ -26,7 +26,6 @@ from tagger.experiments.crossval import fold_numbers
 from tagger.experiments.search import Setting, Trial
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
-from tagger.models.base import by_sentence
 from tagger.sentence import Sentence
 
 if TYPE_CHECKING:

@@ -45,6 +45,7 @@ class LexicalizedTransitions:
     after_counts: np.ndarray
     others: np.ndarray  # (K,) P(a word that is not frequent | v)
     kappas: np.ndarray  # (2,) κ and κ'
+    allowed: np.ndarray | None = None  # (K + 1, K + 1) the steps (v, w) that are possible; None: all
 
     @classmethod
     def unlexicalized(cls, transitions: Transitions) -> LexicalizedTransitions:
@@ -151,7 +152,10 @@ class LexicalizedTransitions:
         entry = np.where(places < 0, len(self.entries), places)  # one more, of no counts
         P *= self.after_backoff[entry]
         P += self.after_seen(entry * (self.K + 1) + w)
-        return np.asarray(np.log(P, out=P))
+        if self.allowed is not None:
+            P *= self.allowed[pairs % (self.K + 1), w]
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(P, out=P))
 
     def backoff_onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute the term of P(w | u, v, x) that is a multiple of P(w | u, v)."""

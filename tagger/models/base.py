@@ -25,7 +25,7 @@ import numpy as np
 
 from tagger.arrays.caching import PerThread
 from tagger.arrays.npz import Archive, Arrays
-from tagger.arrays.ragged import consecutive
+from tagger.arrays.ragged import by_sentence, consecutive
 from tagger.chain.lattice import DenseLattice, Lattice, Scorer
 from tagger.chain.pack import batches
 from tagger.corpus.labels import tagged_sentences
@@ -33,6 +33,7 @@ from tagger.errors import TaggerError
 from tagger.evaluation.metrics import accuracy
 from tagger.models.summary import Section, TransitionTable, parameter_sizes, tag_frequencies
 from tagger.normalization import normalized_sentences
+from tagger.schemes import allowed_steps
 from tagger.sentence import Sentence, Words, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
 
@@ -54,6 +55,7 @@ class Predictor(ABC):
     lexicon_: Lexicon
     seen_: np.ndarray  # hashes of the training sentences (`words.overlap`)
     column_: str = "upos"  # the CoNLL-U column of the tags, in the training corpus and in output
+    scheme_: str | None = None  # of the spans that the tags mark
 
     @abstractmethod
     def build_scorer(self) -> Scorer:
@@ -94,6 +96,10 @@ class Predictor(ABC):
         for group in batches([len(words) for words in sentences], tokens):
             lattice = score([sentences[i] for i in group.tolist()])
             yield group, lattice.restrict(allowed([X[i] for i in group.tolist()])) if allowed else lattice
+
+    def allowed_steps(self) -> np.ndarray | None:
+        """Tell which tag may follow which by the span scheme, (K + 1, K + 1); None without one."""
+        return allowed_steps(self.scheme_, self.classes_)
 
     def check_fitted(self) -> None:
         """Raise TaggerError before `fit`."""
@@ -231,6 +237,7 @@ class Tagger(Predictor):
             ["tags", len(self.classes_)],
             ["words", len(self.lexicon_.words)],
             ["normalization", self.lexicon_.form or "none: words unchanged"],
+            *([["span scheme", self.scheme_]] if self.scheme_ else []),
             ["ambiguous words", int((self.lexicon_.rows.widths > 1).sum())],
         ]
         return [
@@ -255,7 +262,7 @@ class Tagger(Predictor):
 
     def stored_settings(self) -> dict[str, Any]:
         """Return the settings that the model file stores: those that change the result, so no paths and threads."""
-        return self.get_params()
+        return {name: value for name, value in self.get_params().items() if name != "scheme"}  # `scheme_` is stored
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name; `deep` is ignored (scikit-learn's signature)."""
@@ -276,15 +283,3 @@ def n_best(lattice: Lattice, n: int) -> list[list[tuple[float, np.ndarray]]]:
     """Find up to n paths per sentence as (probability, tags), best first."""
     scored = zip(lattice.n_best(n), lattice.log_z().tolist(), strict=True)
     return [[(float(np.exp(score - log_z)), path) for score, path in paths] for paths, log_z in scored]
-
-
-def by_sentence(X: Sequence[Any], results: Iterable[tuple[np.ndarray, Any]]) -> list[Any]:
-    """Cut results into sentences: each is a group of indices into X, and a list or array with one item per token."""
-    out: list[Any] = [[]] * len(X)
-    for group, rows in results:
-        begin = 0
-        for i in group.tolist():
-            end = begin + len(X[i])
-            out[i] = rows[begin:end]
-            begin = end
-    return out

@@ -25,6 +25,7 @@ from tagger.features.word_classes import WordClasses, read_clusters
 from tagger.files.reading import open_seekable, reason
 from tagger.files.writing import atomic_writer
 from tagger.models.base import Predictor, Tagger
+from tagger.schemes import SCHEMES, fits
 from tagger.version import __version__
 
 FORMAT = 3  # 1: no normalization; 2: no candidates, 64-bit keys in the guesser of an HMM
@@ -63,6 +64,7 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
         "column": model.column_,
         "normalization": model.lexicon_.form,
         "summary": model.summary_,
+        **({"scheme": model.scheme_} if model.scheme_ else {}),
         **model.describe(),
     }
     write(path, meta, {"seen": model.seen_} | model.arrays())
@@ -173,7 +175,10 @@ def build(archive: Archive) -> Tagger:
     archive.check(column in COLUMNS, f"expected column {' or '.join(COLUMNS)}, got {quote(column)}")
     tagger_class = model_class(kind)
     model = tagger_class(**archive.checked_settings(archive.setting("settings", dict), tagger_class))
-    model.classes_, model.column_ = tags, column
+    scheme = archive.meta.get("scheme")
+    fitting = scheme is None or (scheme in SCHEMES and fits(scheme, set(tags)))
+    archive.check(fitting, f"expected tags of the scheme {quote(str(scheme))}")
+    model.classes_, model.column_, model.scheme_ = tags, column, scheme
     model.summary_ = archive.setting("summary", dict)
     scalars = all(isinstance(value, SCALARS) for value in model.summary_.values())
     archive.check(scalars, "expected texts and numbers in the summary of its training")

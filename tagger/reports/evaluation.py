@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from tagger.arrays.ragged import by_sentence
 from tagger.evaluation import breakdown
 from tagger.evaluation.error_sample import ErrorExample, error_examples
 from tagger.evaluation.metrics import Evaluation
-from tagger.models.base import Predictor, Tagger, by_sentence
+from tagger.models.base import Predictor, Tagger
 from tagger.models.explain import Explanation, explain
 from tagger.reports import svg
 from tagger.reports.html import PageTemplate, short
