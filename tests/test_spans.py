@@ -6,7 +6,8 @@ from collections import Counter
 import pytest
 
 from tagger import Sentence, evaluate_spans, find_spans, recognize_scheme
-from tagger.evaluation.spans import compare_spans, span_f1
+from tagger.errors import TrainingError
+from tagger.evaluation.spans import check_metric, compare_spans, score_by
 from tagger.schemes import SCHEMES, Span, allowed_steps, first_violation, may_follow
 
 LETTERS = {"bio": "BIO", "iob1": "BIO", "bioes": "BIOES", "bmes": "BMOES"}
@@ -124,7 +125,7 @@ def test_figures_are_those_of_seqeval(scheme, strict):
         assert {row.tag: row.support for row in ours.types} == {
             name: row["support"] for name, row in theirs.items() if not name.endswith(" avg")
         }
-        assert span_f1([Sentence(["w"] * len(tags), tags) for tags in gold], guesses) == pytest.approx(
+        assert score_by("span-f1", [Sentence(["w"] * len(tags), tags) for tags in gold], guesses) == pytest.approx(
             evaluate_spans([Sentence(["w"] * len(tags), tags) for tags in gold], guesses).f1
         )
 
@@ -212,7 +213,7 @@ def test_comparison_of_two_taggers():
     gold = [Sentence(["a", "b"], ["B-X", "O"])] * 40
     right, wrong = [["B-X", "O"]] * 40, [["O", "O"]] * 40
     better = compare_spans(gold, right, wrong)
-    assert (better.accuracy, better.difference, better.interval) == (0.0, 1.0, (1.0, 1.0))
+    assert (better.f1, better.difference, better.interval) == (0.0, 1.0, (1.0, 1.0))
     assert better.p_value < 0.001
     worse = compare_spans(gold, wrong, right)
     assert worse.difference == -1.0 and worse.p_value == better.p_value
@@ -256,3 +257,14 @@ def test_no_spans_at_all():
 def test_misaligned_tags_are_refused():
     with pytest.raises(ValueError, match="guesses: expected a tag for each of 2 words, got 1"):
         evaluate_spans([Sentence(["a", "b"], ["O", "O"])], [["O"]])
+
+
+def test_metrics():
+    gold, guesses = [Sentence(["a", "b"], ["B-X", "O"])], [["B-X", "B-X"]]
+    assert score_by("accuracy", gold, guesses) == 0.5
+    assert score_by("span-f1", gold, guesses) == pytest.approx(2 / 3)
+    check_metric("span-f1", "bio")
+    with pytest.raises(TrainingError, match="metric: expected accuracy for tags without a span scheme, got span-f1"):
+        check_metric("span-f1", None)
+    with pytest.raises(TrainingError, match="metric: expected accuracy or span-f1, got f1"):
+        check_metric("f1", "bio")

@@ -24,6 +24,7 @@ from tagger.crf.settings import check_settings
 from tagger.crf.storage import model_arrays, restore_model, rounded
 from tagger.crf.summary import crf_summary, proposer_summary
 from tagger.crf.trigrams import TagTrigrams
+from tagger.evaluation.spans import check_metric
 from tagger.features.encoder import Features
 from tagger.features.tag_parts import TagParts
 from tagger.features.word_classes import WordClasses
@@ -70,6 +71,8 @@ class CRFTagger(Tagger):
     scheme : str
         Span scheme of the tags: ``bio``, ``iob1``, ``bioes``, ``bmes`` or ``none``; ``auto`` recognises it. Steps that
         it forbids, such as ``O`` to ``I-PER``, have no part in training and decoding.
+    metric : str
+        What is measured on a dev set, and by `score`: ``accuracy``, or ``span-f1`` for tags with a scheme.
     partial : bool
         Read the tags ``?`` and ``A|B`` as any tag and as a choice of two; training sums over what they leave open.
     threads : int
@@ -94,6 +97,7 @@ class CRFTagger(Tagger):
     min_pair_count: int = 2
     patience: int = 10
     scheme: str = "auto"
+    metric: str = "accuracy"
     partial: bool = False
     threads: int = 0
     template_: str = field(init=False)
@@ -157,6 +161,7 @@ class CRFTagger(Tagger):
         dev = dev_sentences(X_dev, y_dev)
         corpus, layout = self.encode(sentences, init, classes)
         check_dev(self.classes_, dev)
+        check_metric(self.metric, self.scheme_)
         threads = self.threads or available_cores()
         trainer = Trainer(corpus, layout, self.l2, self.l1, self.max_iterations, self.tolerance, threads)
         trainer.check_memory()
@@ -169,6 +174,7 @@ class CRFTagger(Tagger):
             watch=watch,
             checkpoint=checkpoint,
             fingerprints=self.fingerprints(sentences, dev, init) if checkpoint else {},
+            metric=self.metric,
         )
         with threadpool_limits(limits=1, user_api="blas"):
             self.conclude(sentences, monitor.run(trainer.train))
@@ -210,6 +216,7 @@ class CRFTagger(Tagger):
         return {
             "corpus": corpus_fingerprint(sentences),
             "dev set": corpus_fingerprint(dev),
+            "metric": self.metric,
             "template": fingerprint([self.template_, self.min_count, self.min_pair_count]),
             "tag set": fingerprint([*self.classes_, *filter(None, [self.scheme_])]),
             "chain": fingerprint([self.order, self.threshold_]),

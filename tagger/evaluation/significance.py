@@ -17,6 +17,7 @@ SWAPS = 9999  # of the randomisation test
 DRAWN_CELLS = 1 << 22  # random numbers drawn at a time
 
 Interval = tuple[float, float]  # lower and upper end
+Ratio = tuple[np.ndarray, np.ndarray]  # of each sentence (B,), what is summed above and below the line
 
 
 def interval(values: np.ndarray, lengths: np.ndarray) -> Interval | None:
@@ -44,9 +45,6 @@ def p_value(differences: np.ndarray) -> float:
         signs = random.integers(0, 2, (rows, len(nonzero)), dtype=np.int8) * 2 - 1
         as_far += int((np.abs(signs @ nonzero) >= observed - 1e-9).sum())
     return (as_far + 1) / (SWAPS + 1)  # the observed assignment is one of all
-
-
-Ratio = tuple[np.ndarray, np.ndarray]  # of each sentence (B,), what is summed above and below the line
 
 
 def paired_interval(first: Ratio, second: Ratio) -> Interval | None:

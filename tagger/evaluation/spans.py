@@ -11,25 +11,26 @@ The micro average counts all spans alike, the macro average all types.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from tagger.errors import TrainingError
 from tagger.evaluation.metrics import (
-    Comparison,
     Macro,
     Rate,
     TagScore,
     aligned,
+    by_sentence,
     macro_average,
     pairs,
     rate,
     score_counts,
     triples,
 )
-from tagger.evaluation.significance import Interval, interval, paired_interval, paired_p_value
+from tagger.evaluation.significance import Interval, Ratio, interval, paired_interval, paired_p_value
 from tagger.schemes import Span, find_spans
 from tagger.sentence import Sentence
 
@@ -58,7 +59,7 @@ class SpanCounts:
     predicted: np.ndarray  # (B,)
 
     @property
-    def f1_terms(self) -> tuple[np.ndarray, np.ndarray]:
+    def f1_terms(self) -> Ratio:
         """The numerator 2 · right (B,) and the denominator gold + predicted (B,) of F1; both are summed first."""
         return 2 * self.right, self.gold + self.predicted
 
@@ -128,19 +129,48 @@ def evaluate_spans(gold: Iterable[Any], guesses: Iterable[Any], scheme: str | No
     )
 
 
-def span_f1(gold: Iterable[Any], guesses: Iterable[Any]) -> Rate:
-    """Compute F1 over all spans."""
-    values, totals = count_spans(span_pairs(*aligned(gold, guesses))).f1_terms
+def span_terms(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]]) -> Ratio:
+    """Return the numerators and denominators of F1 (B,), by sentence."""
+    return count_spans(span_pairs(gold, guesses)).f1_terms
+
+
+@dataclass(frozen=True)
+class SpanComparison:
+    """The difference in span F1 between two taggers."""
+
+    f1: Rate  # of the second
+    difference: Rate  # F1 of the first minus that of the second
+    interval: Interval | None  # of the difference, 95 %
+    p_value: float
+
+
+def compare_spans(gold: Iterable[Any], first: Iterable[Any], second: Iterable[Any]) -> SpanComparison:
+    """Compare the span F1 of two sets of predicted tags for the same sentences."""
+    sentences, tags = aligned(gold, first)
+    a, b = (span_terms(sentences, guesses) for guesses in (tags, aligned(sentences, second)[1]))
+    of_first, of_second = (rate(int(values.sum()), int(totals.sum())) for values, totals in (a, b))
+    difference = None if of_first is None or of_second is None else of_first - of_second
+    return SpanComparison(of_second, difference, paired_interval(a, b), paired_p_value(a, b))
+
+
+METRICS: dict[str, Callable[[Sequence[Sentence], Sequence[Sequence[str]]], Ratio]] = {
+    "accuracy": by_sentence,
+    "span-f1": span_terms,
+}  # what dev sets and experiments can go by: of each sentence (B,), what is summed above and below the line
+
+
+def score_by(metric: str, gold: Iterable[Any], guesses: Iterable[Any]) -> Rate:
+    """Compute one of the METRICS."""
+    values, totals = METRICS[metric](*aligned(gold, guesses))
     return rate(int(values.sum()), int(totals.sum()))
 
 
-def compare_spans(gold: Iterable[Any], first: Iterable[Any], second: Iterable[Any]) -> Comparison:
-    """Compare the span F1 of two sets of predicted tags for the same sentences; `accuracy` of the result is F1."""
-    sentences, tags = aligned(gold, first)
-    a, b = (count_spans(span_pairs(sentences, guesses)).f1_terms for guesses in (tags, aligned(sentences, second)[1]))
-    of_first, of_second = (rate(int(values.sum()), int(totals.sum())) for values, totals in (a, b))
-    difference = None if of_first is None or of_second is None else of_first - of_second
-    return Comparison(of_second, difference, paired_interval(a, b), paired_p_value(a, b))
+def check_metric(metric: str, scheme: str | None) -> None:
+    """Refuse an unknown metric, and span F1 for tags that mark no spans."""
+    possible = [name for name in METRICS if scheme or name == "accuracy"]
+    if metric not in possible:
+        tags = "" if scheme else " for tags without a span scheme"
+        raise TrainingError(f"metric: expected {' or '.join(possible)}{tags}, got {metric}")
 
 
 def as_json(scores: SpanEvaluation) -> dict[str, Any]:

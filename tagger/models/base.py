@@ -30,7 +30,7 @@ from tagger.chain.lattice import DenseLattice, Lattice, Scorer
 from tagger.chain.pack import batches
 from tagger.corpus.labels import tagged_sentences
 from tagger.errors import TaggerError
-from tagger.evaluation.metrics import accuracy
+from tagger.evaluation.spans import score_by
 from tagger.models.summary import Section, TransitionTable, parameter_sizes, tag_frequencies
 from tagger.normalization import normalized_sentences
 from tagger.schemes import allowed_steps
@@ -56,6 +56,7 @@ class Predictor(ABC):
     seen_: np.ndarray  # hashes of the training sentences (`words.overlap`)
     column_: str = "upos"  # the CoNLL-U column of the tags, in the training corpus and in output
     scheme_: str | None = None  # of the spans that the tags mark
+    metric: str = "accuracy"  # of `score`
 
     @abstractmethod
     def build_scorer(self) -> Scorer:
@@ -179,7 +180,7 @@ class Predictor(ABC):
         return count
 
     def score(self, X: Iterable[Any], y: Iterable[Any] | None = None) -> float:
-        """Compute the accuracy on tagged sentences.
+        """Compute the accuracy on tagged sentences, or span F1 if that is the model's `metric`.
 
         Parameters
         ----------
@@ -190,10 +191,10 @@ class Predictor(ABC):
         Returns
         -------
         float
-            The share of tokens with the right tag; 0.0 without tokens.
+            The share of tokens with the right tag, or F1 of the spans; 0.0 without any.
         """
         gold = tagged_sentences(X, y)
-        return accuracy(gold, self.predict(gold)) or 0.0
+        return score_by(self.metric, gold, self.predict(gold)) or 0.0
 
 
 class Tagger(Predictor):
@@ -262,7 +263,8 @@ class Tagger(Predictor):
 
     def stored_settings(self) -> dict[str, Any]:
         """Return the settings that the model file stores: those that change the result, so no paths and threads."""
-        return {name: value for name, value in self.get_params().items() if name != "scheme"}  # `scheme_` is stored
+        # `scheme_` and the score on the dev set are stored as the model's own
+        return {name: value for name, value in self.get_params().items() if name not in ("scheme", "metric")}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name; `deep` is ignored (scikit-learn's signature)."""

@@ -21,6 +21,7 @@ from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import check_dev, dev_sentences, tag_numbers, training_sentences
 from tagger.errors import TrainingError, several
+from tagger.evaluation.spans import check_metric
 from tagger.files import resources
 from tagger.models.base import Tagger, Terms
 from tagger.models.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
@@ -77,6 +78,8 @@ class BiLSTMTagger(Tagger):
     scheme : str
         The span scheme of the tags: ``bio``, ``iob1``, ``bioes``, ``bmes`` or ``none``; ``auto`` recognises it. Steps
         that it forbids have no part in decoding.
+    metric : str
+        What is measured on a dev set, and by `score`: ``accuracy``, or ``span-f1`` for tags with a scheme.
     """
 
     kind = "bilstm"
@@ -95,6 +98,7 @@ class BiLSTMTagger(Tagger):
     batch_size: int = 0
     seed: int = 1
     scheme: str = "auto"
+    metric: str = "accuracy"
 
     def fit(
         self,
@@ -145,6 +149,7 @@ class BiLSTMTagger(Tagger):
         self.classes_, tags = tag_numbers(sentences)
         self.scheme_ = training_scheme(self.scheme, sentences, self.classes_)
         check_dev(self.classes_, dev)
+        check_metric(self.metric, self.scheme_)
         with one_thread():
             learner = self.learner(sentences, tags, vectors or WordVectors.none())
 
@@ -163,6 +168,7 @@ class BiLSTMTagger(Tagger):
                 checkpoint=checkpoint,
                 fingerprints=self.prints(sentences, dev) if checkpoint else {},
                 unit="epoch",
+                metric=self.metric,
             ).run(train)
         sizes = {"sentences": len(sentences), "tokens": len(tags), "parameters": len(learner.average)}
         self.summary_ = sizes | figures

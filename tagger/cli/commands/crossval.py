@@ -11,6 +11,8 @@ from tagger.cli.corpus_input import CorpusOptions, read_training_corpus
 from tagger.cli.forwarding import experiment_command, experiment_options
 from tagger.cli.options import value_option
 from tagger.cli.progress import with_bar
+from tagger.cli.spans import check_experiment, metric_option
+from tagger.evaluation.spans import score_by
 from tagger.experiments.crossval import TaggerFactory, cross_validate
 
 
@@ -19,16 +21,19 @@ from tagger.experiments.crossval import TaggerFactory, cross_validate
     "tagger crossval corpus.txt",
     "tagger crossval corpus.txt --kind hmm --folds 5",
     "tagger crossval corpus.txt --l2 0.5 --features my-template.txt",
+    "tagger crossval names.tsv --metric span-f1",
     short_help="Estimate accuracy by k-fold cross-validation.",
 )
 @value_option("--folds", click.IntRange(2), 10, "Number of folds.")
 @value_option("--seed", click.INT, 0, "Seed of the division into folds.")
+@metric_option
 @experiment_options
 def command(
     corpus: str,
     factory: TaggerFactory,
     folds: int,
     seed: int,
+    metric: str,
     jobs: int,
     corpus_options: CorpusOptions,
     as_program: bool,
@@ -41,13 +46,17 @@ def command(
     words stay in one fold.
     """
     sentences = read_training_corpus(corpus, corpus_options, quiet, factory.settings.get("partial"))
+    check_experiment(metric, factory, sentences, corpus, quiet)
     done = with_bar(cross_validate(factory, sentences, folds, seed, jobs), "crossval", "fold", folds, quiet)
-    rows = [{"tokens": sum(map(len, fold.tags)), "accuracy": fold.accuracy} for fold in done]
-    accuracies = [row["accuracy"] for row in rows]
-    mean, deviation = statistics.mean(accuracies), statistics.stdev(accuracies)
+    name, rows = metric.replace("-", "_"), []
+    for fold in done:
+        score = score_by(metric, [sentences[i] for i in fold.members], fold.tags) or 0.0
+        rows.append({"tokens": sum(map(len, fold.tags)), name: score})
+    scores = [row[name] for row in rows]
+    mean, deviation = statistics.mean(scores), statistics.stdev(scores)
     if as_program:
         write_json(output, {"folds": rows, "mean": mean, "deviation": deviation})
         return
-    lines = [f"{i:>4} {row['tokens']:>9,} {100 * row['accuracy']:>8.2f} %" for i, row in enumerate(rows, 1)]
+    lines = [f"{i:>4} {row['tokens']:>9,} {100 * row[name]:>8.2f} %" for i, row in enumerate(rows, 1)]
     summary = f"mean {100 * mean:.2f} %, standard deviation {100 * deviation:.2f}"
-    write_text(output, "\n".join(["fold    tokens  accuracy", *lines, summary, ""]))
+    write_text(output, "\n".join([f"fold    tokens {metric:>9}", *lines, summary, ""]))

@@ -25,6 +25,7 @@ from tagger.cli.options import (
     report_option,
 )
 from tagger.cli.paths import INPUT, TEXT
+from tagger.cli.spans import SpanResults, scheme_option, span_results
 from tagger.corpus.conllu import COLUMNS
 from tagger.corpus.tag_map import TagMap
 from tagger.errors import CorpusError, several
@@ -84,6 +85,7 @@ class Side:
 @input_options
 @choice_option("--column", COLUMNS, "CoNLL-U column with the tags.  [default: the model's, else upos]")
 @map_option
+@scheme_option
 @click.option("--json", "as_program", is_flag=True, help="Write JSON: rates as fractions, undefined as null.")
 @output_option
 def command(
@@ -96,6 +98,7 @@ def command(
     encoding: str,
     column: str | None,
     map_path: str | None,
+    scheme: str,
     as_program: bool,
     output: str,
     quiet: bool,
@@ -104,7 +107,8 @@ def command(
 
     GOLD may be - for standard input. With --predictions no model is needed; -m then only says which words are known.
     --map renames the tags of all sides before they are compared: a map from Penn to universal tags works for a GOLD
-    corpus with either.
+    corpus with either. If the tags mark spans (--scheme), precision, recall and F1 of these follow, as conlleval counts
+    them.
     """
     template = load_page_template(report, "evaluation.html")
     tag_map = load_tag_map(map_path)
@@ -117,24 +121,24 @@ def command(
     rivals = [predict(path, rival, sentences) for path, rival in rival_models.items()]
     overlaps = training_overlaps(sentences, {model_name: model} | rival_models)
     messages = gold_warnings(gold, sentences, overlaps)
-    if tag_map:
-        sentences = [tag_map.sentence(sentence) for sentence in sentences]
-        judged, *rivals = [side.renamed(tag_map) for side in (judged, *rivals)]
+    sentences, (judged, *rivals) = renamed(tag_map, sentences, [judged, *rivals])
     report_unmapped(tag_map, quiet)
     messages += tag_set_warnings(gold, sentences, [judged, *rivals], tag_map)
     print_message("\n".join(messages), quiet or not messages)
     lexicon, tags = (model.lexicon_, tag_set(model, tag_map)) if model else (None, None)
     result = replace(evaluate(sentences, judged.guesses, lexicon, tags), not_considered=judged.not_considered)
     comparisons = {rival.name: compare(sentences, judged.guesses, rival.guesses) for rival in rivals}
-    verdicts = [in_words(comparison, judged.name, name) for name, comparison in comparisons.items()]
+    spans = side_spans(scheme, None if tag_map else model, sentences, [judged, *rivals])
+    verdicts = in_sentences(judged.name, comparisons, spans)
     if report:
         title = page_title([predictions] if predictions else model_paths, gold)
         run = (title, sentences, judged.guesses, result, judged.model, lexicon, tags or [], judged.speed)
         write_text(report, evaluation_page(template, EvaluationRun(*run, messages + verdicts)))
     if as_program:
-        write_json(output, figures(result, overlaps[model_name] if model else None, judged.speed, comparisons))
+        write_json(output, figures(result, overlaps.get(model_name), judged.speed, comparisons, spans))
     else:
-        write_text(output, as_table(result, sentences, judged.speed) + "".join(f"\n{line}\n" for line in verdicts))
+        table = as_table(result, sentences, judged.speed) + (spans.text if spans else "")
+        write_text(output, table + "".join(f"\n{line}\n" for line in verdicts))
 
 
 def predict(name: str, model: Predictor | None, sentences: list[Sentence]) -> Side:
@@ -163,6 +167,13 @@ def read_side(path: str, options: CorpusOptions, sentences: list[Sentence], gold
 
 def mismatch(place: str, expected: str, got: str, gold: str) -> CorpusError:
     return CorpusError(f"{place}: expected {expected} as in {gold}, got {got}")
+
+
+def renamed(tag_map: TagMap | None, gold: list[Sentence], sides: list[Side]) -> tuple[list[Sentence], list[Side]]:
+    """Rename the tags of the gold corpus and of all sides, if there is a map."""
+    if tag_map is None:
+        return gold, sides
+    return [tag_map.sentence(sentence) for sentence in gold], [side.renamed(tag_map) for side in sides]
 
 
 def training_overlaps(sentences: list[Sentence], models: dict[str, Predictor | None]) -> dict[str, int]:
@@ -215,13 +226,32 @@ def tag_set(model: Predictor, tag_map: TagMap | None) -> Sequence[str]:
     return tag_map.tags(model.classes_) if tag_map else model.classes_
 
 
+def side_spans(
+    scheme: str, model: Predictor | None, sentences: list[Sentence], sides: list[Side]
+) -> SpanResults | None:
+    """Evaluate the spans of the first side; None for tags that mark no spans."""
+    known = model.scheme_ if model else None
+    return span_results(scheme, known, sentences, sides[0].name, {side.name: side.guesses for side in sides[::-1]})
+
+
+def in_sentences(name: str, comparisons: dict[str, Comparison], spans: SpanResults | None) -> list[str]:
+    """Describe the comparisons with the rivals, by accuracy and by spans."""
+    by_accuracy = [in_words(comparison, name, rival) for rival, comparison in comparisons.items()]
+    return by_accuracy + (spans.verdicts if spans else [])
+
+
 def page_title(paths: Sequence[str], gold: str) -> str:
     return f"{' and '.join(map(display_name, paths))} evaluated on {display_name(gold)}"
 
 
 def figures(
-    result: Evaluation, overlap: int | None, speed: float | None, comparisons: dict[str, Comparison]
+    result: Evaluation,
+    overlap: int | None,
+    speed: float | None,
+    comparisons: dict[str, Comparison],
+    spans: SpanResults | None = None,
 ) -> dict[str, Any]:
     """Return the figures for programs."""
     rows = [{"model": name, **asdict(comparison)} for name, comparison in comparisons.items()]
-    return as_json(result) | {"training_overlap": overlap, "tokens_per_second": speed, "compare": rows}
+    values = as_json(result) | {"training_overlap": overlap, "tokens_per_second": speed, "compare": rows}
+    return values | (spans.json if spans else {})

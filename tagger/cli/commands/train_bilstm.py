@@ -18,6 +18,7 @@ from tagger.cli.options import (
     value_option,
 )
 from tagger.cli.paths import INPUT
+from tagger.cli.spans import settle_scheme
 from tagger.cli.training import (
     check_monitoring,
     monitor_options,
@@ -80,6 +81,7 @@ def command(
     check_monitoring(dev, checkpoint, quiet)
     need_torch()
     sentences = read_training_corpus(corpus, corpus_options, quiet)
+    settings["scheme"] = settle_scheme(settings["scheme"], sentences, corpus, False, quiet)
     dev_sentences = read_tagged(dev, corpus_options) if dev else None
     table = load_vectors(vectors, sentences, max_vectors) if vectors else None
     model = BiLSTMTagger(**settings)

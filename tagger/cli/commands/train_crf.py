@@ -22,6 +22,7 @@ from tagger.cli.options import (
     partial_option,
 )
 from tagger.cli.paths import INPUT, InputFile
+from tagger.cli.spans import settle_scheme
 from tagger.cli.training import (
     check_monitoring,
     monitor_options,
@@ -121,6 +122,8 @@ def command(
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
     dev_sentences = read_tagged(dev, corpus_options) if dev else None
     initial = load_initial(init, sentences, quiet) if init else None
+    if not initial:  # which brings its own
+        settings["scheme"] = settle_scheme(settings["scheme"], sentences, corpus, settings["partial"], quiet)
     table = load_word_classes(classes, unlabeled, corpus_options.encoding, quiet, sentences)
     model = CRFTagger(**settings | ({"order": initial.order} if initial else {}))
     model.column_ = corpus_options.column
@@ -168,7 +171,7 @@ def load_word_classes(
 
 def load_initial(path: str, sentences: list[Sentence], quiet: bool) -> CRFTagger:
     """Load the CRF to adapt, which brings its own template; warn if it shares no tag with the corpus."""
-    brought = [f"--{name}" for name in ("features", "order", "candidates") if is_given(name)]
+    brought = [f"--{name}" for name in ("features", "order", "candidates", "scheme") if is_given(name)]
     if brought:
         raise click.UsageError(f"--init brings what its model was trained with: leave out {' and '.join(brought)}.")
     model = load_model(path)

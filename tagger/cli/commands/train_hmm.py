@@ -18,6 +18,7 @@ from tagger.cli.options import (
     partial_option,
 )
 from tagger.cli.paths import INPUT
+from tagger.cli.spans import settle_scheme
 from tagger.cli.training import closing_line, model_warnings, setting_option, training_command
 from tagger.errors import several
 from tagger.files.reading import Lines
@@ -62,6 +63,7 @@ def command(
             "--unlabeled and --partial: expected --order 2, got --order 1, which has no EM training."
         )
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
+    settings["scheme"] = settle_scheme(settings["scheme"], sentences, corpus, settings["partial"], quiet)
     tags = {tag for sentence in sentences for tag in sentence.tags or ()}
     encoding, hint = corpus_options.encoding, InputHint(tag_check(tags), quiet=quiet)
     texts = [Lines(path, encoding, skipped_lines()) for path in unlabeled]
