@@ -6,7 +6,8 @@ import pytest
 from program import run
 from test_schemes import corpus
 
-from tagger import read_corpus, recognize_scheme, write_corpus
+from tagger import find_spans, load_model, read_corpus, recognize_scheme, write_corpus
+from tagger.evaluation.span_errors import find_span_errors
 from tagger.evaluation.spans import score_by
 
 
@@ -120,3 +121,38 @@ def test_experiments_go_by_span_f1(folder):
                               "--json").out)  # fmt: skip
     assert list(points[1]) == ["tokens", "span_f1", "interval"] and points[1]["span_f1"] < expected[1]["accuracy"]
     assert "Span-f1 by the size" in (folder / "curve.html").read_text()
+
+
+def test_jsonl_has_spans(folder):
+    lines = [{"words": ["p1", "x2", "o3"], "id": 7, "spans": "old"}, {"words": []}]
+    text = "\n".join(map(json.dumps, lines)) + "\n\n"
+    tagged = run(folder, "tag", "--input-format", "jsonl", input=text).out.split("\n")
+    first = json.loads(tagged[0])
+    assert first["id"] == 7 and json.loads(tagged[1]) == {"words": [], "tags": [], "spans": []} and tagged[2] == ""
+    expected = [
+        {"type": span.type, "begin": span.begin, "end": span.end, "words": first["words"][span.begin : span.end]}
+        for span in find_spans(first["tags"])
+    ]
+    assert first["spans"] == expected
+    raw = run(folder, "tag", "--tokenize", "--output-format", "jsonl", input="He met r1 r2 c3 p4 in c5.\n")
+    found = json.loads(raw.out)
+    assert found["spans"]
+    for span in found["spans"]:
+        offsets = found["offsets"][span["begin"] : span["end"]]
+        assert span["offsets"] == [offsets[0][0], offsets[-1][1]]
+    plain = run(folder, "tag", "--output-format", "tsv", input="r1 r2\n").out
+    assert "spans" not in plain
+
+
+def test_the_report_has_a_section_of_spans(folder):
+    assert run(folder, "eval", "dev.tsv", "--report", "page.html").code == 0
+    page = (folder / "page.html").read_text()
+    assert '<h2 id="spans">Spans</h2>' in page
+    errors = find_span_errors(read_corpus(folder / "dev.tsv"), load_model(folder / "model.npz").predict(
+        read_corpus(folder / "dev.tsv")))  # fmt: skip
+    for kind, found in errors.items():
+        assert f"{kind.capitalize()}: {len(found)} " in page
+    assert "<mark><u>" in page
+    (folder / "tags.txt").write_text("the/DT dog/NN\na/DT cat/NN\n")
+    run(folder, "eval", "tags.txt", "--predictions", "tags.txt", "--report", "page.html")
+    assert 'id="spans"' not in (folder / "page.html").read_text()

@@ -7,6 +7,7 @@ import pytest
 
 from tagger import Sentence, evaluate_spans, find_spans, recognize_scheme
 from tagger.errors import TrainingError
+from tagger.evaluation.span_errors import SpanError, find_span_errors
 from tagger.evaluation.spans import check_metric, compare_spans, score_by
 from tagger.schemes import SCHEMES, Span, allowed_steps, first_violation, may_follow
 
@@ -268,3 +269,37 @@ def test_metrics():
         check_metric("span-f1", None)
     with pytest.raises(TrainingError, match="metric: expected accuracy or span-f1, got f1"):
         check_metric("f1", "bio")
+
+
+def test_kinds_of_errors():
+    gold = [
+        Sentence(["a", "b", "c", "d", "e", "f", "g"], ["B-X", "I-X", "O", "B-Y", "O", "O", "B-Z"]),
+        Sentence(["a", "b", "c", "d"], ["B-X", "I-X", "I-X", "I-X"]),
+        Sentence(["a"], ["O"]),
+    ]
+    guesses = [["B-X", "I-X", "O", "B-Z", "O", "B-X", "O"], ["B-X", "O", "B-X", "I-X"], ["O"]]
+    errors = find_span_errors(gold, guesses)
+    assert errors == {
+        "missed": [SpanError("missed", 0, Span("Z", 6, 7), None)],
+        "invented": [SpanError("invented", 0, None, Span("X", 5, 6))],
+        "wrong type": [SpanError("wrong type", 0, Span("Y", 3, 4), Span("Z", 3, 4))],
+        "wrong border": [
+            SpanError("wrong border", 1, Span("X", 0, 4), Span("X", 0, 1)),
+            SpanError("wrong border", 1, Span("X", 0, 4), Span("X", 2, 4)),
+        ],
+    }
+
+
+def test_every_wrong_span_is_in_one_error_at_least():
+    rng = random.Random(3)
+    for scheme in SCHEMES:
+        legal, others = sequences(scheme, 200)
+        pairs = [(a, (b * 20)[: len(a)]) for a, b in zip(legal, others, strict=True) if a and b]
+        rng.shuffle(pairs)
+        gold = [Sentence(["w"] * len(a), a) for a, _ in pairs]
+        errors = [one for found in find_span_errors(gold, [b for _, b in pairs]).values() for one in found]
+        for number, (a, b) in enumerate(pairs):
+            right = set(find_spans(a)) & set(find_spans(b))
+            own = [one for one in errors if one.sentence == number]
+            assert {one.gold for one in own} - {None} == set(find_spans(a)) - right
+            assert {one.guess for one in own} - {None} == set(find_spans(b)) - right

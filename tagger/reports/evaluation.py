@@ -19,10 +19,12 @@ from tagger.arrays.ragged import by_sentence
 from tagger.evaluation import breakdown
 from tagger.evaluation.error_sample import ErrorExample, error_examples
 from tagger.evaluation.metrics import Evaluation
+from tagger.evaluation.spans import SpanEvaluation
 from tagger.models.base import Predictor, Tagger
 from tagger.models.explain import Explanation, explain
 from tagger.reports import svg
 from tagger.reports.html import PageTemplate, short
+from tagger.reports.spans import span_section
 from tagger.reports.text import headline
 from tagger.sentence import Sentence
 from tagger.words.lexicon import Lexicon
@@ -47,6 +49,7 @@ class EvaluationRun:
     names: Sequence[str]  # of the model's K tags, as they appear in the guesses
     tokens_per_second: float | None
     messages: Sequence[str]  # warnings and comparisons, as sentences
+    spans: SpanEvaluation | None = None  # of tags that mark spans
 
 
 def evaluation_page(render: PageTemplate, run: EvaluationRun) -> str:
@@ -73,6 +76,7 @@ def evaluation_page(render: PageTemplate, run: EvaluationRun) -> str:
         reasons_shown=REASONS_SHOWN,
         gold_options=gold_options,
         guess_options=guess_options,
+        spans=span_section(run.spans, run.gold, run.guesses) if run.spans else None,
     )
 
 

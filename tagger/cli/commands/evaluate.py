@@ -133,7 +133,9 @@ def command(
     if report:
         title = page_title([predictions] if predictions else model_paths, gold)
         run = (title, sentences, judged.guesses, result, judged.model, lexicon, tags or [], judged.speed)
-        write_text(report, evaluation_page(template, EvaluationRun(*run, messages + verdicts)))
+        write_text(
+            report, evaluation_page(template, EvaluationRun(*run, messages + verdicts, spans.scores if spans else None))
+        )
     if as_program:
         write_json(output, figures(result, overlaps.get(model_name), judged.speed, comparisons, spans))
     else:
