@@ -131,11 +131,9 @@ def command(
     spans = side_spans(scheme, None if tag_map else model, sentences, [judged, *rivals])
     verdicts = in_sentences(judged.name, comparisons, spans)
     if report:
-        title = page_title([predictions] if predictions else model_paths, gold)
-        run = (title, sentences, judged.guesses, result, judged.model, lexicon, tags or [], judged.speed)
-        write_text(
-            report, evaluation_page(template, EvaluationRun(*run, messages + verdicts, spans.scores if spans else None))
-        )
+        run = (sentences, judged.guesses, result, judged.model, lexicon, tags or [], judged.speed, messages + verdicts)
+        page = EvaluationRun(page_title(predictions, model_paths, gold), *run, spans.scores if spans else None)
+        write_text(report, evaluation_page(template, page))
     if as_program:
         write_json(output, figures(result, overlaps.get(model_name), judged.speed, comparisons, spans))
     else:
@@ -242,7 +240,8 @@ def in_sentences(name: str, comparisons: dict[str, Comparison], spans: SpanResul
     return by_accuracy + (spans.verdicts if spans else [])
 
 
-def page_title(paths: Sequence[str], gold: str) -> str:
+def page_title(predictions: str | None, model_paths: Sequence[str], gold: str) -> str:
+    paths = [predictions] if predictions else model_paths
     return f"{' and '.join(map(display_name, paths))} evaluated on {display_name(gold)}"
 
 
