@@ -55,7 +55,7 @@ class SentenceRenderer:
 
 def with_spans(sentence: Sentence) -> Sentence:
     """Add the spans of a sentence to the JSON object that it is written as, where it takes its other keys from."""
-    line = (sentence.lines_of("jsonl") or ("{}",))[0]
+    line = (sentence.lines_of("jsonl") or ('{"words": [], "tags": []}',))[0]
     if not line:
         return sentence
     spans = [span_object(sentence, span) for span in find_spans(sentence.tags or ())]
