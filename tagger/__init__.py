@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tagger.hmm.tagger import HMMTagger
     from tagger.models.store import load_model, save_model
     from tagger.neural.tagger import BiLSTMTagger
+    from tagger.pooled.tagger import PooledTagger
     from tagger.schemes import find_spans, recognize_scheme
     from tagger.sentence import Sentence
 
@@ -32,6 +33,7 @@ __all__ = [
     "BiLSTMTagger",
     "CRFTagger",
     "HMMTagger",
+    "PooledTagger",
     "Sentence",
     "TaggerError",
     "__version__",
@@ -49,6 +51,7 @@ MODULES = {  # where each public name is defined
     "BiLSTMTagger": "neural.tagger",
     "CRFTagger": "crf.tagger",
     "HMMTagger": "hmm.tagger",
+    "PooledTagger": "pooled.tagger",
     "Sentence": "sentence",
     "TaggerError": "errors",
     "evaluate": "evaluation.metrics",

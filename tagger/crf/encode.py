@@ -37,8 +37,6 @@ from tagger.words.windows import Windows
 if TYPE_CHECKING:
     from tagger.crf.tagger import CRFTagger
 
-MAX_DENSE_TAGS = 128  # from here on training on all tags takes minutes (docs/lab-notes/candidates.md)
-
 
 @dataclass(frozen=True)
 class Encoding:
@@ -123,7 +121,7 @@ def threshold_of(settings: CRFTagger, init: CRFTagger | None, K: int) -> float |
             raise TrainingError(f"{expected}, got order={settings.order} and candidates={settings.candidates!r}")
         return init.threshold_
     if settings.candidates == "auto":
-        return DEFAULT_THRESHOLD if settings.order == 2 or K > MAX_DENSE_TAGS else None
+        return DEFAULT_THRESHOLD if settings.uses_candidates(K) else None
     return None if settings.candidates == "all" else float(settings.candidates)
 
 
