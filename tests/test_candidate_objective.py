@@ -10,7 +10,7 @@ from feature_table import weight_table
 from tagger import HMMTagger, Sentence
 from tagger.chain.candidate_lattice import Candidates
 from tagger.corpus.partial import read_choices
-from tagger.crf.candidates import objective as module
+from tagger.crf import objective as module
 from tagger.crf.candidates.objective import CandidateLikelihood
 from tagger.crf.candidates.proposal import FLOOR, Proposal, cross_fit, propose, with_gold
 from tagger.crf.objective import PenalizedLikelihood
@@ -154,8 +154,8 @@ def test_curvature_is_the_diagonal_of_the_second_derivative_for_single_tokens():
     alone = build("tagged", 2, groups=[np.array([2])])
     weights, step = random_weights(alone.layout), 1e-4
     found = alone.curvature(weights)
-    rows = alone.tables.features.rows
-    whole = np.flatnonzero(rows.tags < alone.layout.K)
+    parameters = alone.tables.parameters
+    whole = np.flatnonzero(parameters.cells % parameters.W < alone.layout.K)
     for i in whole.tolist():
         up, down = weights.copy(), weights.copy()
         up[i] += step

@@ -53,7 +53,7 @@ def test_bash_completes_with_the_printed_script(words, expected):
 
 
 def test_languages_files_and_commands_are_candidates():
-    assert candidates("tagger tag --tokenize ") == ["plain,english", "plain,chinese"]
+    assert candidates("tagger tag --tokenize ") == ["plain,english", "plain,chinese", "plain,model"]
     assert candidates("tagger tag -m ") == ["file,"]
     assert {"plain,tag", "plain,convert", "plain,completion"} <= set(candidates("tagger "))
 

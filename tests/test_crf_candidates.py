@@ -11,6 +11,7 @@ from paths import TEST, TRAIN
 from program import run
 
 from tagger import CRFTagger, HMMTagger, Sentence, load_model, read_corpus, save_model
+from tagger.chain import candidate_kernels
 from tagger.crf import settings
 from tagger.crf.candidates import node_scorer
 from tagger.crf.candidates import scorer as candidate_scorer
@@ -98,11 +99,13 @@ def compare(model, words, lattice, allowed=None):
     return len(every)
 
 
-@pytest.mark.parametrize("large, wide", [(1000, 0), (0, 0), (0, 12), (0, 1000)])
-def test_every_answer_equals_its_definition_path_by_path(model, monkeypatch, large, wide):
+@pytest.mark.parametrize("large, wide, cells", [(1000, 0, 1), (0, 0, 1), (0, 12, 100), (0, 1000, 1 << 20)])
+def test_every_answer_equals_its_definition_path_by_path(model, monkeypatch, large, wide, cells):
     """By both scorers of nodes: with rows of all tags, and without them for large tag sets, in tables or not."""
     monkeypatch.setattr(candidate_scorer, "ROW_SCORER_TAGS", large)
     monkeypatch.setattr(node_scorer, "WIDE_TEMPLATE", wide)
+    monkeypatch.setattr(node_scorer, "BLOCK_CELLS", cells)
+    monkeypatch.setattr(candidate_kernels, "SCORED_STATES", 7)
     sizes = np.diff(model.features_.bases)
     assert sizes.min() < 12 < sizes.max() < 1000
     score = model.build_scorer()

@@ -31,6 +31,29 @@ def test_too_few_sentences_for_the_folds_are_refused():
         fold_numbers([Sentence(["a"], ["X"])] * 9, 3, 0)
 
 
+def test_contiguous_folds_are_stretches_of_like_size():
+    sentences = read_corpus(TEST)
+    numbers = fold_numbers(sentences, 7, 0, contiguous=True)
+    assert numbers == sorted(numbers) and set(numbers) == set(range(7))
+    sizes = [numbers.count(fold) for fold in range(7)]
+    assert max(sizes) - min(sizes) <= 1
+    with pytest.raises(TrainingError, match="9 folds"):
+        fold_numbers(sentences[:8], 9, 0, contiguous=True)
+    members = [fold.members for fold in cross_validate(HMM, sentences, 7, contiguous=True)]
+    assert [i for stretch in members for i in stretch] == list(range(len(sentences)))
+
+
+def test_documents_leak_between_folds_that_are_not_contiguous():
+    """The tag of a word is that of its document: a model that has seen another sentence of it gets it right."""
+    documents = [[Sentence([f"word{d}", f"x{i}"], ["ABC"[d % 3], "N"]) for i in range(6)] for d in range(12)]
+    sentences = [sentence for document in documents for sentence in document]
+    leaking, fair = (
+        [fold.accuracy for fold in cross_validate(HMM, sentences, 12, contiguous=stretches)]
+        for stretches in (False, True)
+    )
+    assert min(leaking) > 0.95 > max(fair)
+
+
 def test_every_sentence_is_judged_once_by_who_has_not_seen_it():
     sentences = [Sentence([f"only{i}", "x"], ["A" if i % 2 else "B", "C"]) for i in range(30)]
     folds = list(cross_validate(HMM, sentences, 5))
@@ -58,6 +81,14 @@ def test_a_learning_curve_ends_with_the_whole_corpus():
     assert rows[-1].score > rows[0].score
 
 
+def test_a_contiguous_learning_curve_takes_the_beginning_of_the_corpus():
+    sentences, dev = read_corpus(TEST), read_corpus(TRAIN)[:50]
+    rows = list(learning_curve(HMM, sentences, dev, 3, contiguous=True))
+    parts = [sentences[: len(sentences) >> power] for power in (2, 1, 0)]
+    assert [row.tokens for row in rows] == [sum(map(len, part)) for part in parts]
+    assert [row.score for row in rows] == [HMMTagger(order=1).fit(part).score(dev) for part in parts]
+
+
 def test_slips_are_found():
     good = [Sentence(f"the dog {verb} .".split(), ["D", "N", "V", "."]) for verb in ("runs", "barks", "eats") * 20]
     slip = Sentence(["the", "dog", "runs", "."], ["N", "N", "V", "."])
@@ -77,6 +108,19 @@ def test_the_commands_tell_it(tmp_path):
     found = json.loads(crossval.out)
     assert crossval.err == "" and len(found["folds"]) == 3 and 0.5 < found["mean"] < 1
     assert "mean" in run(tmp_path, "crossval", TEST, "--folds", 2, "--max-iterations", 5).out
+    weighted = sum(fold["tokens"] * fold["accuracy"] for fold in found["folds"])
+    assert found["accuracy"] == pytest.approx(weighted / sum(fold["tokens"] for fold in found["folds"]))
+    assert found["accuracy_interval"][0] < found["accuracy"] < found["accuracy_interval"][1]
+    stretches = ["crossval", TEST, "--kind", "hmm", "--folds", 3, "--contiguous"]
+    lines = run(tmp_path, *stretches).out.splitlines()
+    assert lines[4].split()[:2] == ["all", "1,523"] and "95 % interval" in lines[4]
+    expected = [
+        fold.accuracy for fold in cross_validate(TaggerFactory(HMMTagger, {}), read_corpus(TEST), 3, 0, 1, True)
+    ]
+    assert [float(line.split()[2]) for line in lines[1:4]] == [round(100 * accuracy, 2) for accuracy in expected]
+    assert run(tmp_path, *stretches, "--seed", 1).code == 2
+    curve = run(tmp_path, "learning-curve", TEST, "--dev", TRAIN, "--kind", "hmm", "--points", 3, "--contiguous")
+    assert f" {sum(map(len, read_corpus(TEST)[:21]))} " in curve.out
     curve = run(tmp_path, "learning-curve", TEST, "--dev", TRAIN, "--kind", "hmm", "--points", 3)
     assert curve.code == 0 and "The last doubling" in curve.out and curve.out.count("█") > 3
     check = run(tmp_path, "check", TEST, "--against", TEST)

@@ -81,7 +81,7 @@ def test_every_figure_of_an_example_worked_by_hand(tmp_path):
         "unseen_tags": ["P"],
         "confusions": [{"gold": "V", "guess": "N", "count": 1, "example": [0, 2]}],
         "not_considered": None,
-        "training_overlap": 0,
+        "training_overlap": None,  # its only sentence is too short to have a hash
         "tokens_per_second": None,
         "compare": [],
     }
@@ -231,3 +231,46 @@ def test_too_little_to_draw_from_has_no_interval():
     assert interval(np.array([3]), np.array([4])) is None
     one = compare([Sentence(["a"], ["X"])], [["X"]], [["Y"]])
     assert one.interval is None and one.difference == 1.0 and one.p_value == 1.0
+
+
+def test_the_reliability_table_counts_tokens_by_the_probability_of_their_tag(folder):
+    """The oracle goes token by token through the marginals of each sentence."""
+    gold, model = read_corpus(TEST), load_model(folder / "hmm.npz")
+    tokens = [
+        (max(row), tag == model.classes_[row.argmax()])
+        for sentence, P in zip(gold, model.predict_marginals(gold), strict=True)
+        for tag, row in zip(sentence.tags, P, strict=True)
+    ]
+    expected = [[token for token in tokens if min(9, int(10 * token[0])) == i] for i in range(10)]
+    found = figures(folder, TEST, "-m", "hmm.npz", "--calibration")["calibration"]
+    # the best path may have a tag that is not the most probable one at its token
+    moved = sum(abs(row["tokens"] - len(part)) for row, part in zip(found["bins"], expected, strict=True))
+    assert moved <= 0.02 * len(tokens) and sum(row["tokens"] for row in found["bins"]) == len(tokens)
+    top, part = found["bins"][9], expected[9]
+    assert (top["from"], top["to"], top["tokens"]) == (0.9, 1.0, len(part))
+    assert top["confidence"] == pytest.approx(sum(p for p, _ in part) / len(part), abs=1e-6)
+    assert top["accuracy"] == pytest.approx(sum(right for _, right in part) / len(part))
+    assert top["interval"][0] < top["accuracy"] < top["interval"][1]
+    ece = sum(row["tokens"] * abs(row["accuracy"] - row["confidence"]) for row in found["bins"] if row["tokens"])
+    assert found["error"] == pytest.approx(ece / len(tokens))
+    assert found["bins"][0] == {"from": 0, "to": 0.1, "tokens": 0} | dict.fromkeys(
+        ("confidence", "accuracy", "interval", "calibrated")
+    )
+
+
+def test_the_reliability_table_is_text_too_and_only_where_asked_for(folder):
+    found = figures(folder, TEST, "-m", "hmm.npz", "--calibration")["calibration"]
+    table = run(folder, TEST, "-m", "hmm.npz", "--calibration", "--compare", "hmm.npz").out
+    rows = [line.split() for line in table.partition("\nconfidence ")[2].splitlines() if "–" in line[:10]]
+    shown = [row for row in found["bins"] if row["tokens"]]
+    assert [(row[0], row[2]) for row in rows] == [
+        (f"{100 * bin['from']:.0f}–{100 * bin['to']:.0f}", f"{bin['tokens']:,}") for bin in shown
+    ]
+    last = table.splitlines()[-3]
+    assert last.startswith(f"expected calibration error {100 * found['error']:.2f} %; ")
+    off = [f"{100 * bin['from']:.0f}–{100 * bin['to']:.0f} %" for bin in shown if not bin["calibrated"]]
+    assert last.endswith(f"off in {', '.join(off)}" if off else "or in its interval")
+    assert "calibration" not in figures(folder, TEST, "-m", "hmm.npz")
+    assert "calibration" not in run(folder, TEST, "-m", "hmm.npz").out
+    refused = run(folder, TEST, "--predictions", "tagged.txt", "--calibration")
+    assert refused.code == 2 and "--calibration: expected a model" in refused.err

@@ -166,6 +166,7 @@ def test_tagging_tabs_needs_memory_for_a_block_only(tmp_path, tagger):
 @BOTH
 def test_very_long_words_need_little_more_than_themselves(tmp_path, tagger):
     words = [f"{'ab' * 10_000}{i}" for i in range(300)]
-    for text in (" ".join(words), "\n".join(words)):
+    for between, most in ((" ", 2.7), ("\n", 1.5)):  # all in one block: 3.0; words seen whole: 60
+        text = between.join(words)
         tokens, peak = peak_of_tagging(tmp_path, tagger.fit(SMALL), text)
-        assert tokens == 300 and peak < 6 * len(text)  # seen whole: 60 times as much
+        assert tokens == 300 and peak < most * len(text)

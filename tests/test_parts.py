@@ -47,6 +47,7 @@ def test_scores_of_tags_are_those_of_whole_and_parts():
     assert columns.tolist() == [[0.5, 0.25, 0.125, 0.625, 0.25, 0.75, 0.125]]
     places, found = parts.events(np.array([1, 0]))
     assert sorted(zip(places.tolist(), found.tolist(), strict=True)) == [(0, 1), (0, 4), (0, 5), (1, 0), (1, 3), (1, 5)]
+    assert parts.columns_by_tag.tolist() == [[0, 3, 5], [1, 4, 5], [2, 3, 6]]
 
 
 def test_without_a_separator_nothing_changes():
@@ -54,6 +55,7 @@ def test_without_a_separator_nothing_changes():
     scores = np.ones((3, 2))
     assert parts.spread(scores) is scores and parts.columns == 2
     assert [array.tolist() for array in parts.events(np.array([1, 0]))] == [[0, 1], [1, 0]]
+    assert parts.columns_by_tag.tolist() == [[0], [1]]
 
 
 def test_the_gradient_agrees_with_differences():

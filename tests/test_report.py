@@ -16,6 +16,7 @@ from paths import DATA, TEST
 
 from tagger import HMMTagger, Sentence, evaluate, load_model, read_corpus, write_corpus
 from tagger.evaluation import breakdown
+from tagger.evaluation.calibration import ConfidenceGroup, calibration_error, reliability
 from tagger.evaluation.error_sample import error_examples, fair_shares
 from tagger.models.explain import explain
 from tagger.reports.evaluation import ERRORS_LISTED, EvaluationRun, confidences, evaluation_page, shades
@@ -31,15 +32,29 @@ EVIL = ["</script><script>alert(1)</script>", '"onload=', "'><img/src=x>", "a\u2
 def test_calibration_by_hand():
     sure = np.array([0.05, 0.1, 0.95, 0.99, 1.0, 0.3])
     right = np.array([False, True, True, True, False, False])
-    bins = breakdown.calibration(sure, right)
+    bins = reliability(sure, right)
     assert [(row.label, row.tokens, row.right) for row in bins if row.tokens] == [
         ("0–10 %", 1, 0), ("10–20 %", 1, 1), ("30–40 %", 1, 0), ("90–100 %", 3, 2),
     ]  # fmt: skip
     assert bins[9].confidence == pytest.approx(0.98) and bins[9].accuracy == pytest.approx(2 / 3)
     assert bins[5].accuracy is None and bins[5].confidence == 0
     # |0 − .05| + |1 − .1| + |0 − .3| + |2 − 2.94|, over 6 tokens
-    assert breakdown.calibration_error(bins) == pytest.approx((0.05 + 0.9 + 0.3 + 0.94) / 6)
-    assert breakdown.calibration_error(breakdown.calibration(np.zeros(0), np.zeros(0, bool))) is None
+    assert calibration_error(bins) == pytest.approx((0.05 + 0.9 + 0.3 + 0.94) / 6)
+    assert calibration_error(reliability(np.zeros(0), np.zeros(0, bool))) is None
+
+
+@pytest.mark.parametrize(
+    ("tokens", "right", "confidence", "calibrated"),
+    [
+        (100_000, 95_000, 0.9599, True),  # within a point
+        (100_000, 95_000, 0.9601, False),
+        (100, 95, 0.90, True),  # in the interval, 88.8 to 97.8
+        (100, 95, 0.88, False),
+        (0, 0, 0.0, True),
+    ],
+)
+def test_a_bin_is_calibrated_within_a_point_or_its_interval(tokens, right, confidence, calibrated):
+    assert ConfidenceGroup("90–100 %", tokens, right, confidence).is_calibrated == calibrated
 
 
 def test_groups_by_hand():
@@ -170,10 +185,11 @@ class Parsed(HTMLParser):
 
 def page_of(gold, guesses, model=None):
     found = evaluate(gold, guesses, model.lexicon_ if model else None)
-    lexicon, names = (model.lexicon_, model.classes_) if model else (None, [])
+    lexicon = model.lexicon_ if model else None
+    sure = confidences(model, gold, guesses, model.classes_) if model else None
     return evaluation_page(
         page_template("evaluation.html"),
-        EvaluationRun("<title>", gold, guesses, found, model, lexicon, names, None, []),
+        EvaluationRun("<title>", gold, guesses, found, model, lexicon, sure, None, []),
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tagger.arrays import keyed
-from tagger.arrays.keyed import count_keys, sum_by_key
+from tagger.arrays.keyed import KeyedValues, count_keys, sum_by_key
 from tagger.arrays.ragged import RaggedRows, sums_to
 
 
@@ -26,6 +26,17 @@ def test_keys_are_counted_and_their_weights_added_up(dense, count, monkeypatch):
     assert found.tolist() == sorted(sums)
     np.testing.assert_allclose(of_key, [sums[key] for key in sorted(sums)])
     np.testing.assert_allclose(of_each, [sums[key] for key in keys.tolist()])
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("count", [0, 1, 40])
+def test_values_are_found_under_their_keys_and_nowhere_else(dense, count, monkeypatch):
+    monkeypatch.setattr(keyed, "MAX_DENSE_CELLS", 1 << 22 if dense else 0)
+    monkeypatch.setattr(keyed, "SLOTS_PER_KEY", 1)  # slots are shared by several keys
+    random = np.random.default_rng(count)
+    keys, values = np.sort(random.choice(1000, count, replace=False)), random.random(count) + 0.1
+    by_key = dict(zip(keys.tolist(), values.tolist(), strict=True))
+    assert KeyedValues(keys, values, 1000)(np.arange(1000)).tolist() == [by_key.get(key, 0.0) for key in range(1000)]
 
 
 def test_cells_become_rows_and_rows_know_their_entries():

@@ -9,7 +9,8 @@ import pytest
 from test_spans import legal_sequence, rewritten
 
 from tagger import CRFTagger, HMMTagger, PooledTagger, Sentence, load_model, recognize_scheme, save_model
-from tagger.crf.trainer import make_likelihood
+from tagger.crf.candidates.objective import CandidateLikelihood
+from tagger.crf.objective import PenalizedLikelihood
 from tagger.errors import ModelError, TrainingError
 from tagger.models.ensemble import Ensemble
 from tagger.schemes import SCHEMES
@@ -95,7 +96,8 @@ def test_the_loss_sums_over_legal_paths(scheme, settings):
     model = CRFTagger(**settings)
     encoded, layout = model.encode(sentences)
     assert model.scheme_ == scheme
-    loss = make_likelihood(encoded, layout, 0.5, dtype=np.float64)
+    objective = PenalizedLikelihood if encoded.proposal is None else CandidateLikelihood
+    loss = objective(encoded, layout, 0.5, dtype=np.float64)
     weights = np.random.default_rng(0).integers(-8, 9, layout.size) / 8  # numbers that a model file keeps
     model.set_weights(layout.split(weights))
     model.scheme_ = None

@@ -128,6 +128,13 @@ def test_a_warm_start_ends_where_a_cold_one_does(corpus):
     assert warm.train(setting, None).loss == pytest.approx(cold.train(setting, None).loss, rel=1e-4)
 
 
+def test_the_model_of_a_search_is_described_like_the_given_one(corpus):
+    model = CRFTagger(**EXACT)
+    model.column_, model.tokenizer_ = "xpos", "chinese"
+    tried = SettingTrials(model, corpus, dev=corpus[:20]).model
+    assert (tried.column_, tried.tokenizer_) == ("xpos", "chinese")
+
+
 def test_every_fold_judges_its_own_sentences_once(corpus):
     judges = SettingTrials(CRFTagger(**EXACT), corpus).test_sets
     assert sorted(id(s) for own in judges.values() for s in own) == sorted(map(id, corpus))

@@ -10,6 +10,7 @@ import numpy as np
 MAX_DENSE_CELLS = 1 << 22  # of a dense array
 ALWAYS_DENSE_CELLS = 1 << 16  # up to here a dense array is faster for any number of keys
 CELLS_PER_KEY = 32  # with more cells per key, sorting is faster
+SLOTS_PER_KEY = 32  # so that about one absent key in this many has to be searched for
 
 
 def find_keys(table: np.ndarray, keys: np.ndarray) -> np.ndarray:
@@ -46,17 +47,33 @@ def sum_by_key(keys: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.nd
 
 
 class KeyedValues:
-    """Sparse vector of `cells` numbers: `values` under ascending `keys`, 0 elsewhere."""
+    """Sparse vector of `cells` numbers: `values` under ascending `keys`, 0 elsewhere.
+
+    Without a dense table, the lowest bits of a key name a slot, which holds the place of one key with these bits. Most
+    absent keys have an empty slot. Only a key whose slot holds another one is searched for.
+    """
 
     def __init__(self, keys: np.ndarray, values: np.ndarray, cells: int) -> None:
-        self.keys, self.values = keys, np.append(values, 0.0)
+        self.keys, self.values = keys, values
         self.table: np.ndarray | None = None
         if cells <= MAX_DENSE_CELLS:
             self.table = np.zeros(cells)
             self.table[keys] = values
+        else:
+            self.mask = (1 << (SLOTS_PER_KEY * len(keys)).bit_length()) - 1
+            self.slots = np.full(self.mask + 1, -1, np.int32)
+            self.slots[keys & self.mask] = np.arange(len(keys))
 
     def __call__(self, keys: np.ndarray) -> np.ndarray:
         """Return the value of each key."""
         if self.table is not None:
             return self.table[keys]
-        return np.asarray(self.values[find_keys(self.keys, keys)])  # index -1 is the appended 0
+        out = np.zeros(len(keys))
+        place = self.slots[keys & self.mask]
+        filled = np.flatnonzero(place >= 0)
+        wanted, place = keys[filled], place[filled]
+        others = np.flatnonzero(self.keys[place] != wanted)
+        place[others] = find_keys(self.keys, wanted[others])
+        present = np.flatnonzero(place >= 0)
+        out[filled[present]] = self.values[place[present]]
+        return out

@@ -143,8 +143,7 @@ class Archive:
     def setting(self, name: str, kind: type) -> Any:
         """Return an entry of the description, checked to be of that type."""
         value = self.meta.get(name)
-        if not isinstance(value, kind):
-            raise self.error(f"its description lacks a valid {name!r}")
+        self.check(isinstance(value, kind), f"its description lacks a valid {name!r}")
         return value
 
     def read_description(self) -> dict[str, Any]:
@@ -229,7 +228,7 @@ def narrow(array: np.ndarray) -> np.ndarray:
 
 
 def narrow_floats(array: np.ndarray) -> np.ndarray:
-    """Convert to float16 if that holds every number exactly."""
+    """Convert to float16 or float32 if that holds every number exactly."""
     with np.errstate(over="ignore"):
-        half = array.astype(np.float16)
-    return half if (half == array).all() else array
+        narrower = (array.astype(dtype) for dtype in (np.float16, np.float32))
+        return next((numbers for numbers in narrower if (numbers == array).all()), array)

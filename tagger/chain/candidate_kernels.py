@@ -24,6 +24,8 @@ from tagger.chain.candidates import Arcs, Trellis, steps_of
 from tagger.chain.kernels import SumKernel, finite
 from tagger.chain.scaled import SPAN
 
+SCORED_STATES = 1 << 12  # states whose arcs are scored at a time, few enough to stay in the processor's cache
+
 Reduction = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # of groups: values, first of each, widths
 
 
@@ -92,7 +94,11 @@ class CandidateKernel:
     def lay_out(self, block: list[int]) -> Step:
         """Lay out and score the arcs of a block of steps."""
         arcs = self.trellis.block_arcs(block)
-        return Step(arcs, self.scores.arcs(arcs))
+        values = np.empty(len(arcs.before))
+        for begin in range(arcs.states.start, arcs.states.stop, SCORED_STATES):
+            part, inside = arcs.part(begin, min(begin + SCORED_STATES, arcs.states.stop))
+            values[inside] = self.scores.arcs(part)
+        return Step(arcs, values)
 
     def into(self, scores: np.ndarray, step: Step) -> None:
         arcs, states = step.arcs, step.arcs.states

@@ -26,6 +26,7 @@ from tagger.cli.interrupt import Terminated, install_handlers
 from tagger.errors import MissingModelError, TaggerError
 from tagger.escaping import visible
 from tagger.files import resources
+from tagger.pretrained import shipped_models
 from tagger.version import __version__
 
 COMMANDS = {
@@ -41,6 +42,7 @@ COMMANDS = {
     "learning-curve": "learning_curve",
     "features": "features",
     "inspect": "inspect",
+    "models": "models",
     "convert": "convert",
     "split": "split",
     "completion": "completion",
@@ -48,7 +50,6 @@ COMMANDS = {
 WITHOUT_NUMPY = ("convert", "split", "completion")  # start without it
 
 ASCII = {"…": "...", "–": "-", "‖": "||", "·": "*", "²": "^2", "₁": "1", "‘": "'", "’": "'", "“": '"', "”": '"'}
-MODEL_ADVICE = "Train one with `tagger train-crf CORPUS` or `tagger train-hmm CORPUS`, or choose a file with -m."
 
 
 class Commands(click.Group):
@@ -91,6 +92,12 @@ class Commands(click.Group):
 
         names = [CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)]
         return names + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def model_advice() -> str:
+    """Return advice for a missing model."""
+    shipped = "".join(f", use -m {name}, which comes with tagger" for name in shipped_models())
+    return f"Train one with `tagger train-crf CORPUS` or `tagger train-hmm CORPUS`{shipped}, or choose a file with -m."
 
 
 def similar_commands(name: str) -> list[str]:
@@ -150,7 +157,7 @@ def run(args: list[str] | None) -> int:
             group.invoke(context)
         return 0
     except MissingModelError as error:
-        return print_error(f"{error}. {MODEL_ADVICE}", 1)
+        return print_error(f"{error}. {model_advice()}", 1)
     except TaggerError as error:
         return print_error(str(error), 1)
     except click.ClickException as error:

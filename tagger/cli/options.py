@@ -18,6 +18,7 @@ from tagger.cli.corpus_input import CorpusOptions
 from tagger.cli.paths import INPUT, OUTPUT, FileCommand, OutputFile, TemplateFile
 from tagger.corpus import FORMATS
 from tagger.corpus.conllu import COLUMNS
+from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.files import resources
 from tagger.files.reading import Skipped, exists
 
@@ -26,7 +27,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 DEFAULT_MODEL = "model.npz"
 FREE_MEMORY, NO_LIMIT = "free memory", "no limit"
 MAX_WORKERS = 1024  # processes or threads
-LANGUAGES = ("english", "chinese")
+MODEL_TOKENIZER = "model"  # value of --tokenize: the tokenizer of the model
 
 
 class Finite(click.FloatRange):
@@ -96,7 +97,9 @@ def choice_option(name: str, choices: Iterable[str], help: str) -> Callable[[Dec
     return click.option(name, type=click.Choice(list(choices)), help=help)
 
 
-def models_option(command: Decorated, help: str = "Model file. Repeat -m to average several models.") -> Decorated:
+def models_option(
+    command: Decorated, help: str = "Model file or shipped model. Repeat -m to average several."
+) -> Decorated:
     """Add `-m`: one model, or several whose probabilities are averaged."""
 
     def default(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -108,7 +111,7 @@ def models_option(command: Decorated, help: str = "Model file. Repeat -m to aver
 
 def model_option(command: Decorated) -> Decorated:
     """Add `-m` to a command that takes one model; several are parsed, so that it can refuse them with advice."""
-    return models_option(command, "Model file, e.g. english.npz.")
+    return models_option(command, "Model file, or shipped model, e.g. english.")
 
 
 def on_error_option(command: Decorated) -> Decorated:
@@ -154,15 +157,15 @@ def max_memory_option(default: str) -> Callable[[Decorated], Decorated]:
 
 
 class TokenizingCommand(FileCommand):
-    """A command with `--tokenize`, whose value is optional: only a language name after it is taken as its value."""
+    """A command with `--tokenize`, whose value is optional: only one of its values after it is taken as such."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         completed = []
         for arg, following in pairwise([*args, ""]):
-            alone = arg == "--tokenize" and following not in LANGUAGES
+            alone = arg == "--tokenize" and following not in (*TOKENIZERS, MODEL_TOKENIZER)
             if alone and following.isalpha() and not exists(following) and not ctx.resilient_parsing:
-                ctx.fail(f"--tokenize: expected {' or '.join(LANGUAGES)}, or an existing file, got {following!r}.")
-            completed.append(f"{arg}={LANGUAGES[0]}" if alone else arg)
+                ctx.fail(f"--tokenize: expected {' or '.join(TOKENIZERS)}, or an existing file, got {following!r}.")
+            completed.append(f"{arg}={MODEL_TOKENIZER}" if alone else arg)
         return super().parse_args(ctx, completed)
 
 
@@ -202,7 +205,9 @@ input_format_option = choice_option(
 encoding_option = value_option("--encoding", click.STRING, "utf-8", "Encoding of the input, e.g. gbk.")
 column_option = value_option("--column", click.Choice(list(COLUMNS)), "upos", "CoNLL-U column with the tags.")
 tokenize_option = choice_option(
-    "--tokenize", LANGUAGES, "Split raw text into sentences and words.  [without a value: english]"
+    "--tokenize",
+    (*TOKENIZERS, MODEL_TOKENIZER),
+    "Split raw text into sentences and words.  [without a value: model, the model's tokenizer, or english]",
 )
 map_option = file_option(
     "--map map_path", INPUT, "Tag map with lines OLD TAB NEW, e.g. penn-upos.tsv; other tags stay."

@@ -15,7 +15,7 @@ from tagger.corpus.partial import read_choices
 from tagger.errors import CorpusError, TrainingError
 from tagger.evaluation.spans import METRICS, SpanComparison, SpanEvaluation, as_json, compare_spans, evaluate_spans
 from tagger.experiments.crossval import TaggerFactory
-from tagger.reports.text import in_words, span_table
+from tagger.reports.text import in_words
 from tagger.schemes import (
     AUTO,
     NO_SCHEME,
@@ -78,11 +78,6 @@ class SpanResults:
     def verdicts(self) -> list[str]:
         """The comparisons in words."""
         return [in_words(comparison, self.name, rival) for rival, comparison in self.comparisons.items()]
-
-    @property
-    def text(self) -> str:
-        """The table of types."""
-        return "\n".join(span_table(self.scores)) + "\n"
 
     @property
     def json(self) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from tagger.cli.options import (
 from tagger.cli.paths import INPUT, OUTPUT, OutputFile
 from tagger.cli.progress import open_bar, show_bar
 from tagger.cli.spans import metric_option, scheme_option
+from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.errors import FileError, several
 from tagger.files.reading import exists, reason
 from tagger.models.base import Tagger
@@ -45,6 +46,7 @@ from tagger.models.monitor import DEV_SCORES, INTERRUPTED, Progress
 from tagger.models.store import save_model
 
 REFRESH_SECONDS = 0.2  # between two updates of the bar within an iteration
+NO_TOKENIZER = "none"  # value of --tokenize
 UNLEARNED_SHARE = 0.95  # of the loss of zero weights: a model above it has learned next to nothing
 
 
@@ -84,6 +86,13 @@ def output_archive_option(default: str, help: str) -> Callable[[Decorated], Deco
 
 
 output_model_option = output_archive_option(DEFAULT_MODEL, "Model file to write, e.g. english.npz.")
+tokenizer_option = value_option(
+    "--tokenize tokenizer",
+    click.Choice([*TOKENIZERS, NO_TOKENIZER]),
+    NO_TOKENIZER,
+    "Tokenizer that makes words like those of CORPUS; `tag --tokenize` uses it with this model.",
+    callback=lambda context, param, name: None if name == NO_TOKENIZER else name,
+)
 
 
 def training_command(model: type[Tagger], *lines: str) -> Callable[[Callable[..., Any]], click.Command]:
@@ -92,7 +101,8 @@ def training_command(model: type[Tagger], *lines: str) -> Callable[[Callable[...
     An option that is a setting of the model has the model's default.
     """
     settings = inspect.signature(model).parameters
-    shared = combine(click.argument("corpus", type=INPUT), output_model_option, corpus_options, scheme_option)
+    options = combine(corpus_options, scheme_option, tokenizer_option)
+    shared = combine(click.argument("corpus", type=INPUT), output_model_option, options)
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         command = file_command(f"train-{model.kind}", *lines)(shared(function))

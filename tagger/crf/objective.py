@@ -14,16 +14,18 @@ the same bits.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from tagger.arrays.ragged import consecutive
 from tagger.chain.forward_backward import forward_backward, sum_kernel
-from tagger.chain.pack import Pack, batches
+from tagger.chain.pack import PACK_TOKENS, Pack, batches
 from tagger.chain.scores import Chain, forbid, path_scores
 from tagger.corpus.partial import Choices
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
@@ -39,16 +41,17 @@ class PackLoss:
     transitions: np.ndarray  # (K, K)
     starts: np.ndarray  # (K,)
     ends: np.ndarray  # (K,)
-    narrow: np.ndarray  # of the pack's narrow features
 
 
-class PenalizedLikelihood:
-    """A function from weights to the loss and its gradient.
+class Objective(ABC):
+    """A function from weights to the loss of a corpus in packs, and its gradient.
 
     `groups` hold the numbers of the sentences that count, by default one group with all of them; a pack has sentences
     of one group only. Where sentences are missing, the loss of the whole corpus is estimated: the sum over the
     sentences is scaled up.
     """
+
+    residual: np.ndarray  # marginals minus gold, of the last evaluation
 
     def __init__(
         self,
@@ -60,49 +63,44 @@ class PenalizedLikelihood:
         *,
         groups: Sequence[np.ndarray] | None = None,
     ) -> None:
-        self.K, self.layout, self.l2, self.dtype = corpus.K, layout, l2, np.dtype(dtype)
+        self.layout, self.l2, self.dtype, lengths = layout, l2, np.dtype(dtype), corpus.lengths
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        groups = [np.arange(len(corpus.lengths))] if groups is None else groups
-        self.sentences = [group[batch] for group in groups for batch in batches(corpus.lengths[group])]  # of each pack
-        self.packs = [Pack.of(corpus.lengths[sentences]) for sentences in self.sentences]
-        # All arrays of tokens here have the rows of one pack after the other; `order` maps them to the corpus.
-        begins = np.cumsum(corpus.lengths) - corpus.lengths
-        tokens = [consecutive(begins[sentences], corpus.lengths[sentences]) for sentences in self.sentences]
-        tokens = [places[pack.tokens] for places, pack in zip(tokens, self.packs, strict=True)]
-        ends = np.cumsum([len(rows) for rows in tokens]).tolist()
-        self.rows = [slice(end - len(rows), end) for end, rows in zip(ends, tokens, strict=True)]
-        order = np.concatenate(tokens)
-        self.scale = len(corpus.tags) / len(order)
-        self.tags = corpus.tags[order]
-        self.open = open_rows(corpus.choices, order, self.rows)
-        self.tag_parts = corpus.tag_parts
-        self.residual = np.empty((len(order), self.tag_parts.columns), self.dtype)
-        windows = Windows(corpus.windows.words, corpus.windows.places[order], corpus.windows.around)
-        builder = TableBuilder(corpus.features, corpus.values, windows, self.tag_parts.columns, self.dtype, self.rows)
-        self.tables, self.narrow = builder.build()
+        groups = [np.arange(len(lengths))] if groups is None else groups
+        size = self.pack_tokens(corpus)
+        self.sentences = [group[batch] for group in groups for batch in batches(lengths[group], size)]  # of each pack
+        begins = np.cumsum(lengths) - lengths
+        tokens = [consecutive(begins[sentences], lengths[sentences]) for sentences in self.sentences]
+        self.scale = len(corpus.tags) / sum(map(len, tokens))
+        self.encode(corpus, tokens)
+
+    @abstractmethod
+    def pack_tokens(self, corpus: EncodedCorpus) -> int:
+        """Choose the number of tokens of a pack."""
+
+    @abstractmethod
+    def encode(self, corpus: EncodedCorpus, tokens: list[np.ndarray]) -> None:
+        """Lay out all that stays the same; `tokens` are those of each pack, sentence after sentence."""
+
+    @abstractmethod
+    def pack_losses(self, weights: np.ndarray) -> list[Any]:
+        """Compute the loss and the counts of each pack that counts, and fill in its rows of the residual."""
+
+    @abstractmethod
+    def feature_gradient(self, residual: np.ndarray) -> np.ndarray:
+        """Compute the gradient of the features' weights from the residual of the packs that count."""
+
+    @abstractmethod
+    def chain_gradient(self, packs: list[Any]) -> np.ndarray:
+        """Compute the gradient of all other weights from what `pack_losses` returned."""
 
     @property
     def used(self) -> Sequence[int]:
         """The packs that count: all of them, unless a subclass leaves some out."""
-        return range(len(self.packs))
+        return range(len(self.sentences))
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        w, *chain_scores, _, _ = self.layout.split(weights)
-        chain_scores = list(forbid(self.layout.allowed, *chain_scores))
-        w = w.astype(self.dtype)
-        tables = self.map(lambda table: table.scores(w, self.tag_parts.columns), self.tables)
-
-        def one_pack(i: int) -> PackLoss:
-            return self.pack_loss(i, self.emissions(i, w, tables), *chain_scores)
-
-        packs = self.map(one_pack, self.used)
-        gradient = np.zeros(self.layout.size)
-        self.map(lambda table: table.add_gradient(self.residual, gradient), self.tables)  # each has its own weights
-        for i, pack in zip(self.used, packs, strict=True):
-            gradient[self.narrow[i].params] += pack.narrow
-        steps = sum(pack.transitions for pack in packs).ravel()[self.layout.seen]
-        ends = [sum(pack.starts for pack in packs), sum(pack.ends for pack in packs)]
-        gradient[self.layout.features_end :] = np.concatenate([steps, *ends])  # of order 1, without candidates
+        packs = self.pack_losses(weights)
+        gradient = np.concatenate([self.feature_gradient(self.residual), self.chain_gradient(packs)])
         gradient *= self.scale
         distance = weights - self.layout.centre
         gradient += 2 * self.l2 * distance
@@ -117,13 +115,52 @@ class PenalizedLikelihood:
         self(weights)
         variance = np.abs(self.residual)  # p, or 1 - p where the tag is the gold one
         variance *= 1 - variance
-        variance *= self.scale
         diagonal = 0.1 * self.layout.counts
-        diagonal[: self.layout.features_end] = 0.0
-        self.map(lambda table: table.add_gradient(variance, diagonal), self.tables)
-        for narrow, rows in zip(self.narrow, self.rows, strict=True):
-            diagonal[narrow.params] += narrow.gradient(variance[rows])
+        diagonal[: self.layout.features_end] = self.scale * self.feature_gradient(variance)
         return diagonal + 2 * self.l2
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """Apply a function to all items, on the threads there are."""
+        return list(self.pool.map(function, items) if self.pool else map(function, items))
+
+
+class PenalizedLikelihood(Objective):
+    """The objective over all tags."""
+
+    def pack_tokens(self, corpus: EncodedCorpus) -> int:
+        return PACK_TOKENS
+
+    def encode(self, corpus: EncodedCorpus, tokens: list[np.ndarray]) -> None:
+        self.K, self.tag_parts = corpus.K, corpus.tag_parts
+        self.packs = [Pack.of(corpus.lengths[sentences]) for sentences in self.sentences]
+        # All arrays of tokens here have the rows of one pack after the other; `order` maps them to the corpus.
+        order = np.concatenate([places[pack.tokens] for places, pack in zip(tokens, self.packs, strict=True)])
+        self.rows = slices(map(len, tokens))
+        self.tags = corpus.tags[order]
+        self.open = open_rows(corpus.choices, order, self.rows)
+        self.residual = np.empty((len(order), self.tag_parts.columns), self.dtype)
+        windows = Windows(corpus.windows.words, corpus.windows.places[order], corpus.windows.around)
+        self.tables, self.narrow = TableBuilder(replace(corpus, windows=windows), self.dtype, self.rows).build()
+
+    def pack_losses(self, weights: np.ndarray) -> list[PackLoss]:
+        w, *chain_scores, _, _ = self.layout.split(weights)
+        chain_scores = list(forbid(self.layout.allowed, *chain_scores))
+        w = w.astype(self.dtype)
+        tables = self.map(lambda table: table.scores(w, self.tag_parts.columns), self.tables)
+        return self.map(lambda i: self.pack_loss(i, self.emissions(i, w, tables), *chain_scores), self.used)
+
+    def feature_gradient(self, residual: np.ndarray) -> np.ndarray:
+        gradient = np.zeros(self.layout.features_end)
+        self.map(lambda table: table.add_gradient(residual, gradient), self.tables)  # each has its own weights
+        sums = self.map(lambda i: self.narrow[i].gradient(residual[self.rows[i]]), self.used)
+        for i, own in zip(self.used, sums, strict=True):
+            gradient[self.narrow[i].params] += own
+        return gradient
+
+    def chain_gradient(self, packs: list[PackLoss]) -> np.ndarray:
+        steps = sum((pack.transitions for pack in packs), np.zeros((self.K, self.K)))
+        ends = [sum(pack.starts for pack in packs), sum(pack.ends for pack in packs)]
+        return np.concatenate([steps.ravel()[self.layout.seen], *ends])
 
     def emissions(self, i: int, w: np.ndarray, tables: list[np.ndarray]) -> np.ndarray:
         """Compute the emissions (n, K) of pack i: its narrow features, plus a row of each table."""
@@ -150,7 +187,6 @@ class PenalizedLikelihood:
             transitions=free.transitions - steps,
             starts=residual[: pack.first].sum(axis=0, dtype=np.float64),
             ends=residual[pack.last].sum(axis=0, dtype=np.float64),
-            narrow=self.narrow[i].gradient(columns),
         )
 
     def subtract_tags(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -177,10 +213,6 @@ class PenalizedLikelihood:
         residual -= bound.states
         return bound.log_z, bound.transitions
 
-    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        """Apply a function to all items, on the threads there are."""
-        return list(self.pool.map(function, items) if self.pool else map(function, items))
-
 
 def open_rows(choices: Choices, order: np.ndarray, packs: list[slice]) -> list[tuple[np.ndarray, np.ndarray] | None]:
     """For each pack, list the rows whose tag is open and the tags allowed there (rows, K); None if there are none."""
@@ -193,3 +225,9 @@ def open_rows(choices: Choices, order: np.ndarray, packs: list[slice]) -> list[t
         open_here = np.flatnonzero(choice >= 0)
         open_by_pack.append((open_here, choices.allowed[choice[open_here]]) if len(open_here) else None)
     return open_by_pack
+
+
+def slices(lengths: Iterable[int]) -> list[slice]:
+    """List the slices of an array that has parts of these lengths, one after the other."""
+    ends = list(accumulate(lengths, initial=0))
+    return list(map(slice, ends[:-1], ends[1:]))

@@ -13,7 +13,7 @@ import numpy as np
 from tagger.arrays.ragged import consecutive, ranges
 from tagger.corpus.partial import OPEN, Choices
 from tagger.crf.candidates.proposal import Proposal
-from tagger.features.encoder import Features
+from tagger.features.encoder import Features, token_keys, word_keys
 from tagger.features.tag_parts import TagParts
 from tagger.words.windows import Windows
 
@@ -34,6 +34,20 @@ class EncodedCorpus:
     is_right: np.ndarray | None = None  # (nodes,) whether a node of the proposal is on an allowed path
     cross_fitted: Proposal | None = None  # the proposal without the right tags
     allowed: np.ndarray | None = None  # (K + 1, K + 1) the steps that a span scheme allows; None: all
+
+    def templates_at(self, offset: int | None) -> list[int]:
+        """List the templates of one word at this offset; with None, those of several words."""
+        return [t for t, template in enumerate(self.features.templates) if template.offset == offset]
+
+    def word_features(self, t: int, words: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Find the feature of distinct words and marks (words,) by template t, -1 for none."""
+        keys = word_keys(self.features.templates[t], self.values, self.features.radix)
+        return self.features.ids(t, keys[words])
+
+    def token_features(self, t: int) -> np.ndarray:
+        """Find the feature of each token (N,) by template t, -1 for none."""
+        keys = token_keys(self.features.templates[t], self.values, self.windows, self.features.radix)
+        return self.features.ids(t, keys)
 
 
 class ChainWeights(NamedTuple):

@@ -18,8 +18,9 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from tagger.arrays.ragged import consecutive
-from tagger.features.encoder import Features, token_keys, word_keys
-from tagger.words.windows import MARKS, Windows
+from tagger.crf.parameters import EncodedCorpus
+from tagger.features.encoder import Features
+from tagger.words.windows import MARKS
 
 NARROW = 0.15  # a template is narrow if its features have weights for fewer than this share of the tags
 
@@ -90,51 +91,37 @@ class Table:
             table.add_gradient(by_row, gradient)
 
 
+@dataclass(frozen=True)
 class TableBuilder:
     """Builds tables and narrow cells from templates, for tokens in the order of the packs."""
 
-    def __init__(
-        self,
-        features: Features,
-        values: dict[str, np.ndarray],
-        windows: Windows,
-        W: int,
-        dtype: np.dtype,
-        packs: list[slice],
-    ) -> None:
-        self.features, self.values, self.windows = features, values, windows
-        self.W, self.dtype, self.packs = W, dtype, packs
+    corpus: EncodedCorpus
+    dtype: np.dtype
+    packs: list[slice]
 
     def build(self) -> tuple[list[Table], list[Cells]]:
         """Build the tables, and for each pack the cells of its narrow features of several words."""
-        tables = [self.word_table(offset) for offset in self.features.offsets]
-        of_several_words = [t for t, template in enumerate(self.features.templates) if template.offset is None]
-        narrow, wide = self.narrow_and_wide(of_several_words, [self.token_features(t) for t in of_several_words])
+        tables = [self.word_table(offset) for offset in self.corpus.features.offsets]
+        several = self.corpus.templates_at(None)
+        narrow, wide = self.narrow_and_wide(several, [self.corpus.token_features(t) for t in several])
         return tables + wide, [self.cells(narrow[:, rows]) for rows in self.packs]
-
-    def token_features(self, t: int) -> np.ndarray:
-        """Find the feature of each token (N,) by template t, -1 for none."""
-        keys = token_keys(self.features.templates[t], self.values, self.windows, self.features.radix)
-        return self.features.ids(t, keys)
 
     def word_table(self, offset: int) -> Table:
         """Build the table of all templates of one word at this offset, with a row for each word that occurs there."""
-        words = self.windows.at(offset)
-        present = np.flatnonzero(np.bincount(words, minlength=len(self.windows.words) + MARKS))
-        index = np.empty(len(self.windows.words) + MARKS, np.int32)
+        words, count = self.corpus.windows.at(offset), len(self.corpus.windows.words) + MARKS
+        present = np.flatnonzero(np.bincount(words, minlength=count))
+        index = np.empty(count, np.int32)
         index[present] = np.arange(len(present))
-        numbers = [t for t, template in enumerate(self.features.templates) if template.offset == offset]
-        keys = [word_keys(self.features.templates[t], self.values, self.features.radix)[present] for t in numbers]
-        ids = [self.features.ids(t, key) for t, key in zip(numbers, keys, strict=True)]
-        narrow, wide = self.narrow_and_wide(numbers, ids)
-        return self.table(index[words], len(present), narrow, wide)
+        templates = self.corpus.templates_at(offset)
+        ids = [self.corpus.word_features(t, present) for t in templates]
+        return self.table(index[words], len(present), *self.narrow_and_wide(templates, ids))
 
     def narrow_and_wide(self, templates: list[int], ids: list[np.ndarray]) -> tuple[np.ndarray, list[Table]]:
         """Stack the features (rows,) of the narrow templates, and build a table for each wide one."""
-        narrow = [np.empty((0, len(ids[0]) if ids else len(self.windows.places)), np.int64)]
+        narrow = [np.empty((0, len(ids[0]) if ids else len(self.corpus.windows.places)), np.int64)]
         wide = []
         for t, features in zip(templates, ids, strict=True):
-            if self.width(features) < NARROW * self.W:
+            if self.width(features) < NARROW * self.corpus.tag_parts.columns:
                 narrow.append(features[None])
             else:
                 wide.append(self.template_table(t, features))
@@ -142,11 +129,11 @@ class TableBuilder:
 
     def width(self, ids: np.ndarray) -> float:
         """Compute the mean number of tags that these features have weights for."""
-        return float(self.features.rows.widths[ids[ids >= 0]].sum() / max(1, len(ids)))
+        return float(self.corpus.features.rows.widths[ids[ids >= 0]].sum() / max(1, len(ids)))
 
     def template_table(self, t: int, ids: np.ndarray) -> Table:
         """Build a table with a row for each feature of the template, and a last one for no feature."""
-        first, end = self.features.bases[t : t + 2].tolist()
+        first, end = self.corpus.features.bases[t : t + 2].tolist()
         features = np.append(np.arange(first, end), -1)[None]
         return self.table(np.where(ids < 0, end, ids) - first, end - first + 1, features, [])
 
@@ -159,4 +146,5 @@ class TableBuilder:
     def cells(self, ids: np.ndarray) -> Cells:
         """Build the cells of rows with the features `ids` (templates, rows), -1 for none."""
         templates, rows = ids.shape
-        return Cells.of(self.features, np.tile(np.arange(rows), templates), ids.ravel(), (rows, self.W), self.dtype)
+        places, shape = np.tile(np.arange(rows), templates), (rows, self.corpus.tag_parts.columns)
+        return Cells.of(self.corpus.features, places, ids.ravel(), shape, self.dtype)

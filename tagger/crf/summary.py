@@ -7,29 +7,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagger.features.encoder import Features
-from tagger.models.summary import FormattedNumber, Section, steps
+from tagger.models.summary import FormattedNumber, Section, extreme_steps
 
 if TYPE_CHECKING:
+    from tagger.crf.tagger import CRFTagger
     from tagger.hmm.tagger import HMMTagger
 
 FEATURES_SHOWN = 5  # of a tag
 
 
-def crf_summary(
-    classes: list[str],
-    tag_parts: list[str],
-    features: Features,
-    weights: np.ndarray,
-    transitions: np.ndarray,
-    start: np.ndarray,
-) -> list[Section]:
-    """Return the sections of the summary; the weights of `tag_parts` are numbered behind those of the tags."""
-    return [
-        templates(features),
-        strongest([*classes, *tag_parts], features, weights),
-        steps("strongest transitions", classes, transitions, start, best=True),
-        steps("weakest transitions", classes, transitions, start, best=False),
-    ]
+def crf_summary(model: CRFTagger) -> list[Section]:
+    """Return the sections of the summary."""
+    columns = [*model.classes_, *model.tag_parts_.names]  # of the weights
+    sections = [templates(model.features_), strongest(columns, model.features_, model.weights_)]
+    sections += extreme_steps(model.classes_, model.transitions_, model.start_)
+    if model.proposer_ is not None:
+        sections += proposer_summary(model.proposer_, model.threshold_, float(model.posterior_weight_[0]))
+    return sections
 
 
 def proposer_summary(hmm: HMMTagger, threshold: float | None, weight: float) -> list[Section]:

@@ -22,7 +22,7 @@ from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer
 from tagger.crf.settings import check_settings, training_fingerprints
 from tagger.crf.storage import model_arrays, restore_model, rounded
-from tagger.crf.summary import crf_summary, proposer_summary
+from tagger.crf.summary import crf_summary
 from tagger.crf.trigrams import TagTrigrams
 from tagger.evaluation.spans import check_metric
 from tagger.features.encoder import Features
@@ -168,7 +168,7 @@ class CRFTagger(Tagger):
         trainer = self.trainer(corpus, layout, sentences)
         trainer.check_memory()
         monitor = TrainingMonitor(
-            use_weights=lambda weights: self.set_weights(layout.split(weights)),
+            use_weights=lambda weights: self.set_weights(layout.split(trainer.model_weights(weights))),
             score=self.score,
             dev=dev,
             dev_every=DEV_EVERY,
@@ -233,9 +233,8 @@ class CRFTagger(Tagger):
     def set_weights(self, weights: ChainWeights) -> None:
         """Set all weights; those of features are rounded."""
         self.weights_ = rounded(weights.features)
-        self.start_ = weights.start.astype(np.float32)
-        self.transitions_ = weights.transitions.astype(np.float32)
-        self.end_ = weights.end.astype(np.float32)
+        chain = (weights.start, weights.transitions, weights.end)
+        self.start_, self.transitions_, self.end_ = (scores.astype(np.float32) for scores in chain)
         self.trigrams_ = TagTrigrams(len(self.classes_), self.trigram_keys_, rounded(weights.trigrams))
         self.posterior_weight_ = weights.posterior.astype(np.float32)
 
@@ -272,12 +271,7 @@ class CRFTagger(Tagger):
         return lambda sentences, proposer: score(list(normalized_sentences(sentences, form)), proposer)
 
     def summarize(self) -> list[Section]:
-        sections = crf_summary(
-            self.classes_, self.tag_parts_.names, self.features_, self.weights_, self.transitions_, self.start_
-        )
-        if self.proposer_ is not None:
-            sections += proposer_summary(self.proposer_, self.threshold_, float(self.posterior_weight_[0]))
-        return [*super().summarize(), *sections]
+        return [*super().summarize(), *crf_summary(self)]
 
     def transition_table(self) -> TransitionTable:
         return TransitionTable.of("weight", self.transitions_, self.start_, self.end_)

@@ -23,7 +23,7 @@ def crf_terms(model: CRFTagger, words: Words) -> Terms:
     def weight(feature: int, k: int) -> float:
         """Add up the weights of a feature for tag k and its parts."""
         begin, end = rows.bounds[feature : feature + 2]
-        of_tag = np.isin(rows.tags[begin:end], model.tag_parts_.columns_of(k))
+        of_tag = np.isin(rows.tags[begin:end], model.tag_parts_.columns_by_tag[k])
         return float(model.weights_[begin:end][of_tag].sum(dtype=np.float64))
 
     def terms(path: Sequence[int], t: int) -> dict[str, float]:

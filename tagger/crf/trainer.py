@@ -6,15 +6,16 @@ and the weights, and returns a reason when it is time to stop.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tagger.chain.pack import PACK_TOKENS
 from tagger.crf.candidates.objective import CandidateLikelihood, count_arcs
-from tagger.crf.lbfgs import minimize
-from tagger.crf.objective import PenalizedLikelihood
+from tagger.crf.lbfgs import Function, Result, minimize
+from tagger.crf.objective import Objective, PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError, several
 from tagger.files import resources
@@ -28,7 +29,15 @@ MAX_PENALTY = 1e15  # leaves no weight; more does the same, but overflows
 FIRST_STEP = 0.1  # along the gradient, where the scale is the square root of the curvature
 ADVICE = "use a part of the corpus, fewer tags, min_count=2 or features='comparison'"
 
-Likelihood = PenalizedLikelihood | CandidateLikelihood
+Watch = Callable[[int, "float | None", np.ndarray], "str | None"]  # the loss is None while a sample is iterated on
+
+
+class Start(NamedTuple):
+    """Where an optimisation begins, and what it took to get there."""
+
+    x: np.ndarray
+    iterations: int = 0
+    evaluations: int = 0
 
 
 @dataclass
@@ -42,6 +51,8 @@ class Trainer:
     max_iterations: int
     tolerance: float
     threads: int
+    sentences: np.ndarray | None = None  # the numbers of those to train on; None for all
+    kept: np.ndarray | None = None  # (P,) whether a parameter is trained or stays as it is; None for all
 
     def __post_init__(self) -> None:
         self.l2, self.l1 = min(self.l2, MAX_PENALTY), min(self.l1, MAX_PENALTY)
@@ -82,20 +93,13 @@ class Trainer:
 
     def train(self, monitor: TrainingMonitor) -> tuple[np.ndarray, dict[str, Any]]:
         """Train to the end; return the last weights and the figures of the training."""
-        likelihood = make_likelihood(self.corpus, self.layout, self.l2, self.threads)
         state = monitor.start(self.layout.centre.copy())
-        evaluations = self.warm_up(monitor)
+        evaluations = self.prepare(monitor)
         before = state.iteration
-        scale, first_step = preconditioner(likelihood, state.weights)
-        result = minimize(
-            likelihood,
+        result = self.optimize(
             state.weights,
-            scale,
             max(0, self.max_iterations - before),
-            self.tolerance,
-            self.l1,
-            watch=lambda i, loss, x: monitor.after(before + i, loss, x),
-            first_step=first_step,
+            lambda i, loss, x: monitor.after(before + i, loss, x),
         )
         state.weights, state.iteration = result.x, before + result.iterations
         monitor.score_dev()
@@ -106,45 +110,84 @@ class Trainer:
             result = replace(result, reason=f"max_iterations={self.max_iterations} was reached")
         return result.x, result.figures()
 
-    def warm_up(self, monitor: TrainingMonitor) -> int:
-        """Iterate on samples of the corpus, where an iteration costs a fraction; return the number of evaluations.
+    def prepare(self, monitor: TrainingMonitor) -> int:
+        """Do what comes before the optimisation, for a subclass; return the number of evaluations."""
+        return 0
 
-        A training that does not begin at zero needs none. With candidates it gains nothing: EWT takes 99 evaluations
-        without, 130 with it.
+    def model_weights(self, weights: np.ndarray) -> np.ndarray:
+        """Return the weights of the model, given those that are optimised; a subclass may change them."""
+        return weights
+
+    def optimize(self, x: np.ndarray, max_iterations: int, watch: Watch) -> Result:
+        """Minimise the loss, beginning at x; `watch` gets iteration, loss and weights, and can stop with a reason.
+
+        From zero, samples of the corpus come first. With candidates they gain nothing: EWT takes 99 evaluations
+        without, 130 with them.
         """
-        evaluations = 0
-        if monitor.state.iteration or monitor.state.weights.any() or self.corpus.proposal is not None:
-            return evaluations
+        begin = self.warm_up(x, max_iterations, watch) if self.corpus.proposal is None and not x.any() else Start(x)
+        likelihood = self.likelihood(self.sentences)
+        scale, first_step = preconditioner(likelihood, begin.x)
+        result = minimize(
+            self.masked(likelihood),
+            begin.x,
+            scale,
+            max(0, max_iterations - begin.iterations),
+            self.tolerance,
+            self.l1,
+            watch=lambda i, loss, x: watch(begin.iterations + i, loss, x),
+            first_step=first_step,
+        )
+        iterations, evaluations = begin.iterations + result.iterations, begin.evaluations + result.evaluations
+        return replace(result, iterations=iterations, evaluations=evaluations)
+
+    def warm_up(self, x: np.ndarray, max_iterations: int, watch: Watch) -> Start:
+        """Iterate on samples of the corpus, where an iteration costs a fraction."""
+        sentences = np.arange(len(self.corpus.lengths)) if self.sentences is None else self.sentences
+        begin = Start(x)
         for every, iterations in WARM_UP:
-            sample = np.arange(every // 2, len(self.corpus.lengths), every)
-            before = monitor.state.iteration
-            if self.corpus.lengths[sample].sum() < WARM_UP_TOKENS or before >= self.max_iterations:
+            sample = sentences[every // 2 :: every]
+            before = begin.iterations
+            if self.corpus.lengths[sample].sum() < WARM_UP_TOKENS or before >= max_iterations:
                 continue
-            likelihood = make_likelihood(self.corpus, self.layout, self.l2, self.threads, groups=[sample])
+            likelihood = self.likelihood(sample)
             result = minimize(
-                likelihood,
-                monitor.state.weights,
+                self.masked(likelihood),
+                begin.x,
                 first_scale(likelihood),
-                min(iterations, self.max_iterations - before),
+                min(iterations, max_iterations - before),
                 l1=self.l1,
-                watch=lambda i, loss, x, before=before: monitor.after(before + i, None, x),  # type: ignore[misc]
+                watch=lambda i, loss, x, before=before: watch(before + i, None, x),  # type: ignore[misc]
             )
-            evaluations += result.evaluations
-        return evaluations
+            begin = Start(result.x, before + result.iterations, begin.evaluations + result.evaluations)
+        return begin
+
+    def masked(self, likelihood: Objective) -> Function:
+        """Make a function whose gradient is zero at the parameters that are not trained."""
+
+        if self.kept is None:
+            return likelihood
+        dropped = ~self.kept
+
+        def function(weights: np.ndarray) -> tuple[float, np.ndarray]:
+            loss, gradient = likelihood(weights)
+            gradient[dropped] = 0.0
+            return loss, gradient
+
+        return function
+
+    def likelihood(self, sentences: np.ndarray | None) -> Objective:
+        """Make the objective of these sentences, by default of all, over their candidates if they have any."""
+        kind = PenalizedLikelihood if self.corpus.proposal is None else CandidateLikelihood
+        groups = None if sentences is None else [sentences]
+        return kind(self.corpus, self.layout, self.l2, self.threads, groups=groups)
 
 
-def make_likelihood(corpus: EncodedCorpus, *args: Any, **settings: Any) -> Likelihood:
-    """Make the objective of a corpus, over its candidates if it has any."""
-    kind = PenalizedLikelihood if corpus.proposal is None else CandidateLikelihood
-    return kind(corpus, *args, **settings)
-
-
-def first_scale(likelihood: Likelihood) -> np.ndarray:
+def first_scale(likelihood: Objective) -> np.ndarray:
     """Scale the weights by count^-1/4: curvature grows with the count, but slower; the exponent is found by trial."""
     return np.asarray((likelihood.layout.counts + max(2 * likelihood.l2, 1.0)) ** -0.25)
 
 
-def preconditioner(likelihood: Likelihood, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
+def preconditioner(likelihood: Objective, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
     """Choose the scale of the variables for a minimisation that begins at these weights, and its first step.
 
     Away from zero weights the scale comes from the curvature there.

@@ -6,7 +6,8 @@ Read in this order:
 - `spans`: precision, recall and F1 of spans, for names and chunks;
 - `span_errors`: spans missed, invented, of the wrong type or with a wrong border;
 - `significance`: confidence intervals and the permutation test;
-- `breakdown`: accuracy by word frequency, sentence length and confidence; calibration;
+- `breakdown`: accuracy by word frequency, sentence length and confidence;
+- `calibration`: accuracy against confidence, the reliability table;
 - `error_sample`: a representative sample of errors when there are too many to show.
 
 The idea: one ruler for dev sets in training, `eval` and cross-validation. A tag unseen in training counts as an error.

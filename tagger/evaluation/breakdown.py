@@ -1,11 +1,11 @@
-"""Accuracy by group of tokens: by word frequency, sentence length and confidence; calibration; the confusion grid.
+"""Accuracy by group of tokens: by word frequency, sentence length and confidence; the confusion grid.
 
 Each breakdown takes a number that every token has, cuts its range into groups and counts the correct tokens of each.
 The interval of a group's accuracy is Wilson's (1927): it stays between 0 and 1 and holds for a handful of tokens; it
 assumes independent tokens, so it is a little narrow.
 
 The confidence of a token is the probability of its predicted tag. Where tags are mapped to a coarser tag set, it is the
-sum over all tags with the same new name. A model is calibrated if it is correct in 9 of 10 cases of confidence 0.9.
+sum over all tags with the same new name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from tagger.words.lexicon import Lexicon
 FREQUENCIES = (0, 1, 2, 5, 10, 100)  # a group begins at each of these, as below
 LENGTHS = (1, 6, 11, 21, 31, 41)
 PERCENTS = (0, 50, 70, 80, 90, 95, 99)
-CALIBRATION_BINS = 10  # of equal width
 GRID_TAGS = 14  # in the confusion grid
 
 
@@ -44,13 +43,6 @@ class Group:
     @property
     def interval(self) -> Interval:
         return wilson(self.right, self.tokens)
-
-
-@dataclass(frozen=True)
-class ConfidenceGroup(Group):
-    """A group of tokens of similar confidence."""
-
-    confidence: float  # mean, 0 if there are no tokens
 
 
 @dataclass(frozen=True)
@@ -111,22 +103,6 @@ def count_groups(values: np.ndarray, right: np.ndarray, begins: Sequence[float],
     tokens = np.bincount(place, minlength=len(labels)).tolist()
     correct = np.bincount(place[right], minlength=len(labels)).tolist()
     return [Group(*row) for row in zip(labels, tokens, correct, strict=True)]
-
-
-def calibration(confidence: np.ndarray, right: np.ndarray) -> list[ConfidenceGroup]:
-    """Group tokens by confidence in bins of equal width; one at an edge belongs to the bin above, 1 to the last."""
-    edges = np.arange(CALIBRATION_BINS) / CALIBRATION_BINS
-    labels = [f"{100 * i // CALIBRATION_BINS}–{100 * (i + 1) // CALIBRATION_BINS} %" for i in range(CALIBRATION_BINS)]
-    place = np.searchsorted(edges, confidence, side="right") - 1
-    sums = np.bincount(place, weights=confidence, minlength=CALIBRATION_BINS).tolist()
-    rows = zip(count_groups(confidence, right, edges.tolist(), labels), sums, strict=True)
-    return [ConfidenceGroup(row.label, row.tokens, row.right, total / max(1, row.tokens)) for row, total in rows]
-
-
-def calibration_error(bins: Sequence[ConfidenceGroup]) -> Rate:
-    """Compute the expected calibration error: the mean over tokens of |accuracy - confidence| of their bin."""
-    tokens = sum(row.tokens for row in bins)
-    return sum(abs(row.right - row.confidence * row.tokens) for row in bins) / tokens if tokens else None
 
 
 def confusion_grid(evaluation: Evaluation) -> ConfusionGrid:

@@ -3,6 +3,9 @@
 Cross-validation tests every sentence with a model that has not seen it. Sentences with the same words are in the same
 fold, whatever their tags, so that no test sentence occurs in training. A hash of the words assigns the folds: the order
 of the corpus does not matter.
+
+Sentences of one document share names and topics, so that a sentence is easier to tag after training on its neighbours.
+Contiguous folds, each a stretch of the corpus, keep documents together and estimate the accuracy on new documents.
 """
 
 from __future__ import annotations
@@ -47,23 +50,26 @@ class Fold:
     trained_on: int  # tokens
 
 
-def fold_numbers(sentences: Sequence[Sentence], folds: int, seed: int) -> list[int]:
-    """Assign a fold to each sentence: distinct sentences in the order of their hashes, in turn."""
-    groups = sorted({tuple(sentence.words) for sentence in sentences}, key=lambda words: group_hash(words, seed))
+def fold_numbers(sentences: Sequence[Sentence], folds: int, seed: int, contiguous: bool = False) -> list[int]:
+    """Assign a fold to each sentence: distinct sentences in the order of their hashes, in turn; or stretches."""
+    groups = {tuple(sentence.words) for sentence in sentences}
     if len(groups) < folds:
         raise TrainingError(
             f"{folds} folds: expected at least as many different sentences, got {len(groups)}. Use fewer folds."
         )
-    fold_of = {words: i % folds for i, words in enumerate(groups)}
+    if contiguous:
+        return [i * folds // len(sentences) for i in range(len(sentences))]
+    hashed = sorted(groups, key=lambda words: group_hash(words, seed))
+    fold_of = {words: i % folds for i, words in enumerate(hashed)}
     return [fold_of[tuple(sentence.words)] for sentence in sentences]
 
 
 def cross_validate(
-    make: TaggerFactory, sentences: Iterable[Any], folds: int, seed: int = 0, jobs: int = 1
+    make: TaggerFactory, sentences: Iterable[Any], folds: int, seed: int = 0, jobs: int = 1, contiguous: bool = False
 ) -> Iterator[Fold]:
     """Train on all folds but one, in turn, and yield each `Fold` as it completes; `jobs` processes share the work."""
     sentences = tagged_sentences(sentences, None, ("sentences", "tags"))
-    numbers = fold_numbers(sentences, folds, seed)
+    numbers = fold_numbers(sentences, folds, seed, contiguous)
     blocks = ((([i for i, n in enumerate(numbers) if n == fold]), False) for fold in range(folds))
     return in_order(partial(partial, judge_fold, make, sentences), blocks, jobs)  # the inner one is a worker's function
 
@@ -94,11 +100,17 @@ def learning_curve(
     dev: Iterable[Any],
     points: int,
     jobs: int = 1,
+    contiguous: bool = False,
     metric: str = "accuracy",
 ) -> Iterator[CurvePoint]:
-    """Train on growing parts of the sentences, each twice the one before, the last the whole corpus."""
+    """Train on growing parts of the sentences, each twice the one before, the last the whole corpus.
+
+    A part is a sample of all sentences or, if `contiguous`, the beginning of the corpus.
+    """
     sentences, dev = (tagged_sentences(X, None, (name, "tags")) for X, name in ((sentences, "sentences"), (dev, "dev")))
-    order = sorted(range(len(sentences)), key=lambda i: group_hash((str(i), *sentences[i].words), 0))
+    order = list(range(len(sentences)))
+    if not contiguous:
+        order.sort(key=lambda i: group_hash((str(i), *sentences[i].words), 0))
     sizes = [max(1, len(order) >> power) for power in range(points)][::-1]
     blocks = (([sentences[i] for i in order[:size]], False) for size in dict.fromkeys(sizes))
     work = partial(curve_point, make, dev, metric)  # a worker's function

@@ -15,18 +15,15 @@ from tagger.arrays.ragged import consecutive
 from tagger.corpus.partial import Choices
 from tagger.crf.candidates.node_tables import NodeTables
 from tagger.crf.candidates.objective import CandidateLikelihood
-from tagger.crf.objective import PenalizedLikelihood
+from tagger.crf.objective import Objective, PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 
 
-class Folds:
+class Folds(Objective):
     """Adds folds, arrays of sentence numbers, to a likelihood; without folds, all sentences are one."""
 
-    sentences: list[np.ndarray]  # of each pack
-    residual: np.ndarray
-
     def __init__(self, corpus: EncodedCorpus, *args: Any, folds: Sequence[np.ndarray] | None = None) -> None:
-        super().__init__(corpus, *args, groups=folds)  # type: ignore[call-arg]
+        super().__init__(corpus, *args, groups=folds)
         number = np.zeros(len(corpus.lengths), np.int64)  # the fold of each sentence
         for fold, members in enumerate(folds or ()):
             number[members] = fold
@@ -53,19 +50,15 @@ class FoldLikelihood(Folds, PenalizedLikelihood):
         All their tags are given.
         """
         self.residual[:] = 0.0
-        counts = np.zeros(self.layout.size)
         steps = np.zeros(self.K * self.K)
         for i in self.used:
             # A one in the column of the gold tag, and by `gather` in those of its parts: the gradient is the count.
             columns, tags = self.residual[self.rows[i]], self.tags[self.rows[i]]
             columns[np.arange(len(tags)), tags] = 1
             self.tag_parts.gather(columns)
-            counts[self.narrow[i].params] += self.narrow[i].gradient(columns)
             steps += self.gold_steps(i)
-        self.map(lambda table: table.add_gradient(self.residual, counts), self.tables)
-        first = self.layout.features_end
-        counts[first : first + len(self.layout.seen)] = steps[self.layout.seen]
-        return counts
+        ends = np.zeros(2 * self.K)  # starts and ends are always kept
+        return np.concatenate([self.feature_gradient(self.residual), steps[self.layout.seen], ends])
 
 
 class CandidateFoldLikelihood(Folds, CandidateLikelihood):
@@ -73,11 +66,8 @@ class CandidateFoldLikelihood(Folds, CandidateLikelihood):
 
     def __init__(self, corpus: EncodedCorpus, *args: Any, folds: Sequence[np.ndarray] | None = None) -> None:
         super().__init__(corpus, *args, folds=folds)
-        self.corpus = corpus
-        gold = (np.arange(len(corpus.tags)), corpus.tags)
-        everything = [slice(0, len(corpus.tags))]
-        rows = (corpus.features, corpus.values, corpus.windows, corpus.tag_parts)
-        self.gold_tables = NodeTables(*rows, gold, everything, np.dtype(np.float64))
+        self.corpus, N = corpus, len(corpus.tags)
+        self.gold_tables = NodeTables(corpus, np.arange(N), corpus.tags, [slice(0, N)], np.dtype(np.float64))
 
     def observed(self) -> np.ndarray:
         """Count how often each weight (P,) is on the gold path of the sentences used; all their tags are given."""

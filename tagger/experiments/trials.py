@@ -51,7 +51,7 @@ class SettingTrials:
         from tagger.experiments.fold_likelihood import make_fold_likelihood
 
         self.model = CRFTagger(**model.get_params() | {"min_count": 1})
-        self.model.column_ = model.column_
+        self.model.column_, self.model.tokenizer_ = model.column_, model.tokenizer_
         check_settings(self.model)
         self.sentences = training_sentences(sentences, None, form_of(init))
         self.watch = watch

@@ -15,7 +15,7 @@ class ParameterIndex:
     """Finds the parameters of features with tags; a tag has the weights of its parts too."""
 
     def __init__(self, features: Features, tag_parts: TagParts) -> None:
-        self.W, self.columns = tag_parts.columns, tag_parts.columns_by_tag()
+        self.W, self.columns = tag_parts.columns, tag_parts.columns_by_tag
         self.cells = features.rows.owners * self.W + features.rows.tags  # (P,) ascending
 
     def find(self, ids: Iterable[np.ndarray], tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

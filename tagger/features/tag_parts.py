@@ -17,7 +17,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tagger.arrays.ragged import RaggedRows
+from tagger.arrays.caching import cached_property
+from tagger.arrays.ragged import RaggedRows, ranges
 
 PART_SEPARATORS = "+|"
 
@@ -46,16 +47,14 @@ class TagParts:
         """The number of tags and parts, K + A."""
         return self.K + len(self.names)
 
-    def columns_of(self, k: int) -> np.ndarray:
-        """List the columns of tag k: its own, and those of its parts."""
-        return np.append(k, self.K + np.flatnonzero(self.matrix[:, k]))
-
+    @cached_property
     def columns_by_tag(self) -> np.ndarray:
-        """List the columns of every tag, (K, most columns of a tag), -1 after the last."""
-        rows = [self.columns_of(k) for k in range(self.K)]
-        table = np.full((self.K, max(map(len, rows))), -1)
-        for k, row in enumerate(rows):
-            table[k, : len(row)] = row
+        """The columns of every tag, (K, most columns of a tag): its own, those of its parts, and -1 after the last."""
+        tags, parts = np.nonzero(self.matrix.T)
+        rank = ranges(np.bincount(tags, minlength=self.K))  # of each part among those of its tag
+        table = np.full((self.K, 2 + rank.max(initial=-1)), -1)
+        table[:, 0] = np.arange(self.K)
+        table[tags, 1 + rank] = self.K + parts
         return table
 
     def places(self, others: TagParts) -> np.ndarray:

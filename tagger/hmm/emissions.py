@@ -17,7 +17,7 @@ from itertools import chain
 
 import numpy as np
 
-from tagger.arrays.npz import MIN_POSITIVE, Archive, Arrays
+from tagger.arrays.npz import MIN_POSITIVE, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows, ranges
 from tagger.errors import TrainingError
 from tagger.escaping import quote
@@ -265,7 +265,9 @@ def likeliest_entries(
     least = ratio * np.maximum.reduceat(P, rows.bounds[:-1])
     entries = np.flatnonzero(np.repeat(least, rows.widths) <= P)
     owners = np.searchsorted(rows.bounds, entries, side="right") - 1
-    order = np.lexsort((-P[entries], owners))  # ties in the order of tags
+    # By P, then by row: both sorts are stable, so ties stay in the order of tags; that of short integers is linear.
+    order = np.argsort(-P[entries], kind="stable")
+    order = order[np.argsort(narrow(owners[order]), kind="stable")]
     entries, owners = entries[order], owners[order]
     ranks = ranges(np.bincount(owners, minlength=len(rows)))
     best = ranks < width

@@ -19,6 +19,7 @@ maximise the likelihood of the rarest words.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from tagger.arrays.npz import MAX_COUNT, MIN_POSITIVE, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows, sums_to
 from tagger.hmm.affixes import Letters, combine_keys
 from tagger.hmm.opinion_pool import fit_weights, keep_likely_tags, pool
-from tagger.hmm.sparse_guess import LevelRows, OwnShares, SparseGuess, SparsePool
+from tagger.hmm.sparse_guess import OwnShares, SparseGuess, SparsePool
 from tagger.hmm.spelling_levels import Level, SpellingKeys, key_arrays, learn_levels, restore_keys, split_levels
 
 PREFIX_LENGTH = 5
@@ -56,14 +57,13 @@ def spelling_keys(letters: Letters, suffix_length: int) -> dict[str, SpellingKey
     }
 
 
+@dataclass
 class Guesser:
-    """The pooled spelling models.
+    """The pooled spelling models."""
 
-    Attributes: `prior` (K,) is P_0, `spelling_models` has the levels of each model, `weights` (1 + models,) are the a.
-    """
-
-    def __init__(self, prior: np.ndarray, spelling_models: list[list[Level]], weights: np.ndarray) -> None:
-        self.prior, self.spelling_models, self.weights = prior, spelling_models, weights
+    prior: np.ndarray  # (K,) P_0
+    spelling_models: list[list[Level]]  # the levels of each
+    weights: np.ndarray  # (1 + models,) a
 
     @property
     def few_tags(self) -> bool:
@@ -133,13 +133,7 @@ class Guesser:
         for block in self.blocks(len(letters.lengths), SPARSE_CELLS):
             pool = SparsePool(self.prior, self.weights, own.block(block.start, block.stop), block.stop - block.start)
             for i, (name, levels) in enumerate(zip(keys, self.spelling_models, strict=True)):
-                general = GENERAL_LEVELS.get(name, 0)
-                pool.add_model(
-                    [
-                        LevelRows(i, level.kappa, level.rows, level.counts, level.totals, index[block], k < general)
-                        for k, (level, index) in enumerate(zip(levels, found[i], strict=True))
-                    ]
-                )
+                pool.add_model(i, levels, [index[block] for index in found[i]], GENERAL_LEVELS.get(name, 0))
             yield block, pool.evaluate(width)
 
     def find(self, model: int, keys: SpellingKeys, nested: int | None) -> list[np.ndarray]:

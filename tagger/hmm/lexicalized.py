@@ -148,19 +148,24 @@ class LexicalizedTransitions:
 
     def onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute log P(w | u, v, x)."""
-        P = self.transitions.probabilities(pairs, w)
-        entry = np.where(places < 0, len(self.entries), places)  # one more, of no counts
-        P *= self.after_backoff[entry]
-        P += self.after_seen(entry * (self.K + 1) + w)
+        P = self.backoff_onward(pairs, w, places) + self.counted_onward(w, places)
         if self.allowed is not None:
             P *= self.allowed[pairs % (self.K + 1), w]
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(P, out=P))
+            return np.asarray(np.log(P))
 
     def backoff_onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute the term of P(w | u, v, x) that is a multiple of P(w | u, v)."""
-        entry = np.where(places < 0, len(self.entries), places)
-        return np.asarray(self.after_backoff[entry] * self.transitions.probabilities(pairs, w))
+        return self.backoff_share(places) * self.transitions.probabilities(pairs, w)
+
+    def backoff_share(self, places: np.ndarray) -> np.ndarray:
+        """Return the weight of P(w | u, v) in P(w | u, v, x)."""
+        return np.asarray(self.after_backoff[np.maximum(places, NO_ENTRY)])  # the last, of index -1, is for no entry
+
+    def counted_onward(self, w: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Compute the term of P(w | u, v, x) that is counted."""
+        entry = np.where(places < 0, len(self.entries), places)  # one more, of no counts
+        return self.after_seen(entry * (self.K + 1) + w)
 
     def arrays(self) -> Arrays:
         arrays = {"frequent": narrow(self.entries), "frequent.others": self.others, "frequent.kappas": self.kappas}

@@ -12,6 +12,7 @@ from itertools import chain
 
 import numpy as np
 
+from tagger.arrays.caching import cached_property
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates, best_tags
 from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer, dense_scorer
@@ -105,9 +106,18 @@ class PairScores:
     places: np.ndarray  # (states,) of the word of v
     arrivals: np.ndarray  # (states,) log P(x | u, v)
 
+    @cached_property
+    def backoff_share(self) -> np.ndarray:
+        """The weight of P(w | u, v) in P(w | u, v, x), (states,)."""
+        return self.model.backoff_share(self.places)
+
     def arcs(self, arcs: Arcs) -> np.ndarray:
-        w = np.repeat(self.pairs[arcs.states] % (self.model.K + 1), arcs.widths)
-        return self.model.onward(self.pairs[arcs.before], w, self.places[arcs.before])
+        """Compute log P(w | u, v, x); all that u has no part in is computed for states, of which there are fewer."""
+        w, places = self.pairs[arcs.states] % (self.model.K + 1), self.places[arcs.before[arcs.begins]]
+        P = self.backoff_share[arcs.before]
+        P *= self.model.transitions.along(arcs, self.pairs)
+        P += np.repeat(self.model.counted_onward(w, places), arcs.widths)
+        return np.log(P, out=P)
 
 
 def candidate_lattice(

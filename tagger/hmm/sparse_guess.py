@@ -1,7 +1,7 @@
 """Guesses for large tag sets: each word is evaluated only at the tags of its own descriptions.
 
 Of hundreds of tags most are in none of a word's descriptions but the most general ones: its case, shape and length. The
-levels of a spelling model (`guesser.Level.refine`) unfold to a sum, whose scale cancels in the pool:
+levels of a spelling model (`spelling_levels.Level.refine`) unfold to a sum, whose scale cancels in the pool:
 
     P_i(tag)   = scale_i · (P_0(tag) + Σ_k w_k · count_k(tag)),        w_k = 1 / (scale_{k-1} · κ_k)
     log P(tag) = a_0 · log P_0(tag) + Σ_i a_i · log(1 + Σ_k w_k · count_k(tag) / P_0(tag)) - log Z
@@ -20,7 +20,8 @@ import numpy as np
 
 from tagger.arrays.keyed import find_keys
 from tagger.arrays.npz import MIN_POSITIVE
-from tagger.arrays.ragged import RaggedRows, consecutive
+from tagger.arrays.ragged import RaggedRows
+from tagger.hmm.spelling_levels import Level
 
 WIDE = 32  # tags; a description with more may be general, all others are specific
 
@@ -69,19 +70,6 @@ class SparseGuess:
 
 
 @dataclass(frozen=True)
-class LevelRows:
-    """The descriptions of words at one level: a row of tag counts for each word, -1 if there is none."""
-
-    model: int
-    kappa: float
-    rows: RaggedRows
-    counts: np.ndarray  # (entries,)
-    totals: np.ndarray  # (descriptions + 1,) the sums of the counts; the last is 0, for no description
-    index: np.ndarray  # (words,)
-    general: bool  # wide descriptions are general
-
-
-@dataclass(frozen=True)
 class GeneralCounts:
     """The counts of the general descriptions of one level."""
 
@@ -111,39 +99,40 @@ class SparsePool:
         self.is_specific[self.own_cells] = True
         self.specific = [[] for _ in self.weights[1:]]
 
-    def add_model(self, levels: Sequence[LevelRows]) -> None:
-        """Add the counts of the levels of one spelling model, from general to specific."""
+    def add_model(self, model: int, levels: Sequence[Level], found: Sequence[np.ndarray], general: int) -> None:
+        """Add the counts of the levels of one spelling model, from general to specific.
+
+        `found` (words,) are the words' descriptions at each level, -1 for none. Wide ones of the first `general` levels
+        are general.
+        """
         scale = np.ones(self.words)
-        for level in levels:
-            w, index = 1 / (scale * level.kappa), level.index
-            total = np.zeros(self.words)
-            if level.general:
+        for k, (level, index) in enumerate(zip(levels, found, strict=True)):
+            w, total = 1 / (scale * level.kappa), np.zeros(self.words)
+            if k < general:
                 widths = np.where(index >= 0, level.rows.bounds[index + 1] - level.rows.bounds[index], 0)
                 wide = np.where(widths > WIDE, index, -1)
                 index = np.where(widths > WIDE, -1, index)
-                total += self.add_general(level, wide, w)
-            total += self.add_specific(level, index, w)
+                total += self.add_general(model, level, wide, w)
+            total += self.add_specific(model, level, index, w)
             scale *= level.kappa / (total + level.kappa)
             np.maximum(scale, MIN_POSITIVE, out=scale)
 
-    def add_general(self, level: LevelRows, index: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def add_general(self, model: int, level: Level, index: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Add general descriptions; return the sum of the counts of each word (words,)."""
         distinct, lines = np.unique(index, return_inverse=True)
         table = np.zeros((len(distinct), len(self.prior)))
         entries, owners = level.rows.known_entries(distinct)
         table[owners, level.rows.tags[entries]] = level.counts[entries]
-        self.general.append(GeneralCounts(level.model, table, lines, distinct >= 0, w))
+        self.general.append(GeneralCounts(model, table, lines, distinct >= 0, w))
         own = self.own
         return self.without_own(level.totals[index], slice(None), table[lines[own.owners], own.tags])
 
-    def add_specific(self, level: LevelRows, index: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def add_specific(self, model: int, level: Level, index: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Add specific descriptions; return the sum of the counts of each word (words,)."""
         present = np.flatnonzero(index >= 0)
         if not len(present):
             return np.zeros(self.words)
-        starts = level.rows.bounds[index[present]]
-        widths = level.rows.bounds[index[present] + 1] - starts
-        entries = consecutive(starts, widths)
+        entries, widths = level.rows.entries(index[present])
         cells = np.repeat(present * len(self.prior), widths)
         cells += level.rows.tags[entries]
         counts = level.counts[entries].astype(float)
@@ -153,7 +142,7 @@ class SparsePool:
         counts[places[known]] = np.maximum(counts[places[known]] - self.own.shares[known], 0.0)
         counts *= np.repeat(w[present], widths)
         self.is_specific[cells] = True
-        self.specific[level.model].append((cells, counts))
+        self.specific[model].append((cells, counts))
         return total
 
     def without_own(self, totals: np.ndarray, entries: slice | np.ndarray, counts: np.ndarray) -> np.ndarray:

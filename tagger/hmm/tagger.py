@@ -9,6 +9,7 @@ P(word | tag). A model of first order has P(y_t | y_{t-1}) instead, and nothing 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from tagger.words.overlap import fingerprints
 from tagger.words.windows import Windows
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class HMMTagger(Tagger):
     """A hidden Markov model of first or second order.
 
@@ -70,25 +72,14 @@ class HMMTagger(Tagger):
     """
 
     kind = "hmm"
-    transition_model_: LexicalizedTransitions
-    emission_model_: EmissionModel
-
-    def __init__(
-        self,
-        *,
-        order: int = 2,
-        rare_count: int = 10,
-        suffix_length: int = 6,
-        partial: bool = False,
-        em_iterations: int = 3,
-        scheme: str = "auto",
-    ) -> None:
-        self.order = order
-        self.rare_count = rare_count
-        self.suffix_length = suffix_length
-        self.partial = partial
-        self.em_iterations = em_iterations
-        self.scheme = scheme
+    order: int = 2
+    rare_count: int = 10
+    suffix_length: int = 6
+    partial: bool = False
+    em_iterations: int = 3
+    scheme: str = "auto"
+    transition_model_: LexicalizedTransitions = field(init=False)
+    emission_model_: EmissionModel = field(init=False)
 
     @property
     def transitions_(self) -> Transitions:

@@ -17,8 +17,9 @@ import numpy as np
 
 from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import KeyedValues, count_keys
-from tagger.arrays.npz import Archive, Arrays
+from tagger.arrays.npz import Archive, Arrays, narrow_floats
 from tagger.arrays.ragged import RaggedRows
+from tagger.chain.candidates import Arcs
 
 NO_TOKEN = -1  # of the mark before a sentence
 
@@ -132,10 +133,19 @@ class Transitions:
         P = self.lookup(pairs * width + w)
         return P if self.lookup.table is not None else P + self.backoff[pairs] * self.A[pairs % width, w]
 
+    def along(self, arcs: Arcs, pairs: np.ndarray) -> np.ndarray:
+        """Compute P(w | u, v) of arcs between states, which are `pairs` (states,): from (u, v) to (v, w)."""
+        before, after, width = pairs[arcs.before], pairs[arcs.states], self.K + 1
+        P = self.lookup(before * width + np.repeat(after % width, arcs.widths))
+        if self.lookup.table is None:
+            P += self.backoff[before] * np.repeat(self.A.ravel()[after], arcs.widths)
+        return P
+
     def arrays(self) -> Arrays:
         arrays = {"pi": self.A[-1, :-1], "A": self.A[:-1, :-1], "end": self.A[:-1, -1], "interpolation": self.weights}
         rows = RaggedRows.of(self.keys, (self.K + 1) ** 2, self.K + 1)
-        return arrays | rows.arrays("trigrams") | {"trigrams.seen": self.seen, "trigrams.totals": self.totals}
+        totals = narrow_floats(self.totals)  # of many tags most are 0
+        return arrays | rows.arrays("trigrams") | {"trigrams.seen": self.seen, "trigrams.totals": totals}
 
     @classmethod
     def restore(cls, archive: Archive, K: int) -> Transitions:
@@ -144,7 +154,7 @@ class Transitions:
         A[:-1, -1] = archive.take("end", "f", K)
         rows = RaggedRows.restore(archive, "trigrams", (K + 1) ** 2, K + 1)
         seen = archive.take("trigrams.seen", "f", len(rows.tags))
-        totals = archive.take("trigrams.totals", "f", len(rows))
+        totals = archive.take("trigrams.totals", "f", len(rows)).astype(float, copy=False)
         weights = archive.take("interpolation", "f", 3)
         backoff = 1 - np.bincount(rows.owners, weights=seen, minlength=len(rows))
         positive = A.ravel()[:-1].min() > 0 and seen.min(initial=1) > 0 and backoff.min() > 0 and totals.min() >= 0

@@ -57,6 +57,7 @@ class Predictor(ABC):
     column_: str = "upos"  # the CoNLL-U column of the tags, in the training corpus and in output
     scheme_: str | None = None  # of the spans that the tags mark
     metric: str = "accuracy"  # of `score`
+    tokenizer_: str | None = None  # splits raw text into the words that the model expects: one of `TOKENIZERS`
 
     @abstractmethod
     def build_scorer(self) -> Scorer:
@@ -203,6 +204,7 @@ class Tagger(Predictor):
     kind: ClassVar[str]  # its name in model files
     explanation_note: ClassVar[str | None] = None  # how to read the terms of `score_terms`
     summary_: dict[str, Any]  # facts about the training, without dates and durations
+    card_: str | None = None  # model card (`models.card`)
 
     @abstractmethod
     def fit(self, X: Iterable[Any], y: Iterable[Any] | None = None, X_dev: Any = None, y_dev: Any = None) -> Tagger:
@@ -240,6 +242,7 @@ class Tagger(Predictor):
             ["normalization", self.lexicon_.form or "none: words unchanged"],
             *([["span scheme", self.scheme_]] if self.scheme_ else []),
             ["ambiguous words", int((self.lexicon_.rows.widths > 1).sum())],
+            *([["tokenizer", self.tokenizer_]] if self.tokenizer_ else []),
         ]
         return [
             Section("model", sizes),

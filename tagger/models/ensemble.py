@@ -50,7 +50,7 @@ class Ensemble(Predictor):
                 raise ModelError(
                     f"{name}: expected the tags of {self.names[0]}, got others: {differ}. Use one tag set."
                 )
-        self.classes_, self.column_ = first.classes_, first.column_
+        self.classes_, self.column_, self.tokenizer_ = first.classes_, first.column_, first.tokenizer_
         schemes = {member.scheme_ for member in self.members}
         self.scheme_ = first.scheme_ if len(schemes) == 1 else None
         self.lexicon_ = reduce(self.join, (member.lexicon_ for member in self.members))

@@ -1,9 +1,11 @@
 """Save and load models as `.npz` files, versioned and without pickle: a model file is data, never code.
 
 The member `meta` is JSON in UTF-8 bytes: format version, kind, program version, settings that change the result, tag
-set, Unicode normalisation of the words, a summary of the training. All other members are plain arrays, and each part of
-a model checks its own on loading. A model always gives the same bytes: no clock, path or thread count is stored. Files
-of word classes have the same format.
+set, Unicode normalisation of the words, a summary of the training; a tokenizer and a model card if the model has them.
+All other members are plain arrays, and each part of a model checks its own on loading. A model always gives the same
+bytes: no clock, path or thread count is stored. Files of word classes have the same format.
+
+Where a model file is expected, the name of a shipped model will do (`pretrained`): the functions here look it up.
 """
 
 from __future__ import annotations
@@ -19,12 +21,15 @@ import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays, open_archive, write_archive
 from tagger.corpus.conllu import COLUMNS
+from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.errors import FileError, MissingModelError, ModelError
 from tagger.escaping import quote, shortened
 from tagger.features.word_classes import WordClasses, read_clusters
 from tagger.files.reading import open_seekable, reason
 from tagger.files.writing import atomic_writer
 from tagger.models.base import Predictor, Tagger
+from tagger.models.card import check_card, restore_card
+from tagger.pretrained import model_file
 from tagger.schemes import SCHEMES, fits
 from tagger.version import __version__
 
@@ -51,7 +56,7 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelError
-        If the tagger is not fitted.
+        If the tagger is not fitted, or its card is too long.
     FileError
         If the file cannot be written.
 
@@ -62,11 +67,13 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
     """
     if not hasattr(model, "classes_"):
         raise ModelError(f"{os.fspath(path)}: expected a fitted tagger to save. Call fit first.")
+    check_card(model.card_, os.fspath(path))
     write(path, description(model), {"seen": model.seen_} | model.arrays())
 
 
 def description(model: Tagger) -> dict[str, Any]:
     """Return what the member `meta` of a model file says about a fitted tagger."""
+    optional = {"tokenizer": model.tokenizer_, "card": model.card_, "scheme": model.scheme_}
     return {
         "kind": model.kind,
         "settings": model.stored_settings(),
@@ -74,7 +81,7 @@ def description(model: Tagger) -> dict[str, Any]:
         "column": model.column_,
         "normalization": model.lexicon_.form,
         "summary": model.summary_,
-        **({"scheme": model.scheme_} if model.scheme_ else {}),
+        **{name: value for name, value in optional.items() if value is not None},
         **model.describe(),
     }
 
@@ -85,6 +92,7 @@ def load_model(path: str | os.PathLike[str]) -> Tagger:
     Parameters
     ----------
     path : str or path-like
+        The file, or the name of a shipped model, such as ``english``; a file of that name comes first.
 
     Returns
     -------
@@ -95,10 +103,23 @@ def load_model(path: str | os.PathLike[str]) -> Tagger:
     ModelError
         If the file is missing, broken, no model, or of a newer format.
     """
+    with open_model(path) as archive:
+        return build(archive)
+
+
+def load_card(path: str | os.PathLike[str]) -> str | None:
+    """Read the model card of a file or shipped model, without the rest of the model; None if it has no card."""
+    with open_model(path) as archive:
+        return restore_card(archive)
+
+
+@contextlib.contextmanager
+def open_model(path: str | os.PathLike[str]) -> Iterator[Archive]:
+    """Open the archive of a model file or shipped model."""
     name = os.fspath(path)
     try:
-        with reading(name) as archive:
-            return build(archive)
+        with reading(model_file(name)) as archive:
+            yield archive
     except FileNotFoundError:
         raise MissingModelError(f"no model {name!r}") from None
 
@@ -188,6 +209,8 @@ def build(archive: Archive) -> Tagger:
     fitting = scheme is None or (isinstance(scheme, str) and scheme in SCHEMES and fits(scheme, set(tags)))
     archive.check(fitting, f"expected tags of the scheme {quote(str(scheme))}")
     model.classes_, model.column_, model.scheme_ = tags, column, scheme
+    model.tokenizer_, model.card_ = archive.meta.get("tokenizer"), restore_card(archive)
+    archive.check(model.tokenizer_ in (None, *TOKENIZERS), f"expected a tokenizer among {', '.join(TOKENIZERS)}")
     model.summary_ = archive.setting("summary", dict)
     scalars = all(isinstance(value, SCALARS) for value in model.summary_.values())
     archive.check(scalars, "expected texts and numbers in the summary of its training")

@@ -73,17 +73,17 @@ def text(cell: Cell) -> str:
     return f"{cell:,}" if isinstance(cell, int) else f"{cell:,.6g}"
 
 
-def steps(title: str, classes: list[str], transitions: np.ndarray, start: np.ndarray, best: bool) -> Section:
-    """List the transitions and starts of highest weight, or of lowest; a weight of 0 was never seen in training."""
+def extreme_steps(classes: list[str], transitions: np.ndarray, start: np.ndarray) -> list[Section]:
+    """List the transitions and starts of highest weight, then of lowest; a weight of 0 was never seen in training."""
     weights = np.vstack([transitions, start])  # (K + 1, K)
-    cells = np.flatnonzero(weights)
-    order = np.argsort(-weights.ravel()[cells] if best else weights.ravel()[cells], kind="stable")[:TRANSITIONS_SHOWN]
-    names = [*classes, "start of sentence"]
-    rows = []
-    for cell in cells[order].tolist():
-        before, after = divmod(cell, len(classes))
-        rows.append([names[before], classes[after], FormattedNumber(weights[before, after], "+.2f")])
-    return Section(title, rows, ["previous", "next", "weight"])
+    cells, names = np.flatnonzero(weights), [*classes, "start of sentence"]
+    sections = []
+    for title, sign in (("strongest transitions", -1), ("weakest transitions", 1)):
+        order = np.argsort(sign * weights.ravel()[cells], kind="stable")[:TRANSITIONS_SHOWN]
+        steps = (divmod(cell, len(classes)) for cell in cells[order].tolist())
+        rows = [[names[u], classes[v], FormattedNumber(weights[u, v], "+.2f")] for u, v in steps]
+        sections.append(Section(title, rows, ["previous", "next", "weight"]))
+    return sections
 
 
 def tag_frequencies(classes: list[str], lexicon: Lexicon) -> Section:

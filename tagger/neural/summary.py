@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tagger.arrays.npz import Arrays
-from tagger.models.summary import FormattedNumber, Section, steps
+from tagger.models.summary import FormattedNumber, Section, extreme_steps
 from tagger.neural.lookup import InputLookup
 from tagger.words.lexicon import Lexicon
 
@@ -16,13 +16,8 @@ MIN_COUNT = 3  # occurrences in training, of words whose embeddings are compared
 
 def network_summary(classes: list[str], lookup: InputLookup, weights: Arrays, lexicon: Lexicon) -> list[Section]:
     """Describe a network in four tables."""
-    transitions, start = weights["transitions"], weights["start"]
-    return [
-        weight_counts(weights),
-        nearest_neighbours(lookup, weights["words"], lexicon),
-        steps("strongest transitions", classes, transitions, start, best=True),
-        steps("weakest transitions", classes, transitions, start, best=False),
-    ]
+    neighbours = nearest_neighbours(lookup, weights["words"], lexicon)
+    return [weight_counts(weights), neighbours, *extreme_steps(classes, weights["transitions"], weights["start"])]
 
 
 def weight_counts(weights: Arrays) -> Section:

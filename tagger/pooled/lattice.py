@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates, CandidateScorer, NodeProposer
+from tagger.crf.candidates.scorer import CRFNodes
 from tagger.models.base import Tagger
 from tagger.pooled.opinion_weights import MIN_PROBABILITY
 from tagger.sentence import Words
@@ -88,8 +88,9 @@ def pooled_scorer(
 def with_opinions(propose: NodeProposer, sentences: list[Words], opinions: Sequence[Opinion]) -> NodeProposer:
     """Add w · log p(tag | sentence) of each opinion to the scores of nodes."""
 
-    def nodes(allowed: np.ndarray | None) -> tuple[Candidates, Any]:
+    def nodes(allowed: np.ndarray | None) -> tuple[Candidates, CRFNodes]:
         candidates, scores = propose(allowed)
+        assert isinstance(scores, CRFNodes)
         added = sum(opinion.terms(opinion.probabilities(sentences, candidates)) for opinion in opinions)
         return candidates, replace(scores, emissions=scores.emissions + np.append(added, 0.0))
 

@@ -25,7 +25,7 @@ def check_members(pool: Predictor, models: Sequence[Tagger]) -> None:
         if model.classes_ != pool.classes_:
             name, of_pool = f"model {number}", "the corpus"
             differ = f"{only_in(pool, model, of_pool)}; {only_in(model, pool, name)}"
-            raise ModelError(f"add: expected models with the tags of the corpus, got others: {differ}. Use one tag set.")
+            raise ModelError(f"add: expected models with the tags of the corpus, got {differ}. Use one tag set.")
 
 
 def member_terms(of_chain: Terms, opinions: Sequence[Opinion], words: Words) -> Terms:

@@ -1,28 +1,26 @@
 """`PooledTagger`: an HMM and a CRF as one model.
 
-A CRF over candidates holds the HMM that proposes them. The pool gives both a weight, w_c and w_h, in one chain:
+The members are an HMM, a CRF of second order over the candidates of the HMM, and a CRF of first order that was trained
+on all tags. The pool gives each a weight, in one chain:
 
-    p(path | sentence) ∝ exp(w_c · score of the CRF) · Π_t p_HMM(tag of t | sentence)^w_h
+    p(path | sentence) ∝ exp(Σ_c w_c · score of CRF c) · Π_t p_HMM(tag of t | sentence)^w_h
 
-That is again a CRF over candidates, with scaled weights. So the pool costs nothing when it tags, and everything that a
-CRF can do it can do: n best taggings, constraints, explanations. Further members, such as a BiLSTM, get weights of their
-own in the same way.
+Both CRFs have the same features. So this is again a CRF over candidates, whose weights are a weighted sum, and whose
+feature "probability by the HMM" weighs w_h more. The pool costs nothing when it tags, and everything that a CRF can do
+it can do: n best taggings, constraints, explanations. Further members, such as a BiLSTM, get weights of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
-from tagger.arrays.ragged import consecutive
 from tagger.chain.candidate_lattice import CandidateLattice
 from tagger.corpus.labels import dev_sentences
-from tagger.corpus.partial import OPEN
 from tagger.crf.parameters import ChainWeights
 from tagger.crf.tagger import CRFTagger
 from tagger.errors import TrainingError
@@ -30,10 +28,10 @@ from tagger.features.word_classes import WordClasses
 from tagger.models.base import Tagger, Terms
 from tagger.models.checkpoint import Checkpoint
 from tagger.models.monitor import ProgressCallback
-from tagger.models.summary import Section
+from tagger.models.summary import FormattedNumber, Section
 from tagger.pooled.lattice import Opinion, pooled_scorer
 from tagger.pooled.members import check_members, member_arrays, member_descriptions, member_terms, restore_members
-from tagger.pooled.opinion_weights import MAX_WIDTH, OpinionSample, fit_coverage
+from tagger.pooled.opinion_weights import MAX_WIDTH, OpinionSample
 from tagger.sentence import Sentence, Words, words_of
 
 if TYPE_CHECKING:
@@ -41,14 +39,14 @@ if TYPE_CHECKING:
     from tagger.crf.parameters import EncodedCorpus, ParameterLayout
     from tagger.pooled.trainer import PooledTrainer
 
-TOKENS_TOGETHER = 1 << 15  # in one lattice
+MEMBERS = ("HMM", "CRF on candidates", "CRF on all tags")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PooledTagger(CRFTagger):
     """An HMM and a CRF over its candidates, pooled.
 
-    The parameters are those of `CRFTagger`, but for two.
+    The parameters are those of `CRFTagger`, but for these.
 
     Parameters
     ----------
@@ -57,11 +55,13 @@ class PooledTagger(CRFTagger):
     candidates : str or float
         The tags that are considered for a token: those that the HMM gives a probability above this number; ``auto`` is
         0.001.
+    tolerance : float
+        Each training stops when its loss falls by less than this share of itself in ten iterations.
 
     Attributes
     ----------
     pool_ : ndarray
-        The weights of the CRF and of the HMM.
+        The weights of the HMM, of the CRF on candidates and of the CRF on all tags.
     coverage_ : ndarray
         The share of tokens with 1, 2, … candidates whose right tag is one of them.
 
@@ -74,7 +74,8 @@ class PooledTagger(CRFTagger):
 
     kind = "pooled"
     order: int = 2
-    pool_: np.ndarray = field(init=False)  # (2,)
+    tolerance: float = 1e-2
+    pool_: np.ndarray = field(init=False)  # (3,), as MEMBERS
     coverage_: np.ndarray = field(init=False)  # (MAX_WIDTH,)
     opinions_: list[Opinion] = field(init=False)
 
@@ -126,54 +127,21 @@ class PooledTagger(CRFTagger):
     def trainer(self, corpus: EncodedCorpus, layout: ParameterLayout, sentences: Sequence[Sentence]) -> PooledTrainer:
         from tagger.pooled.trainer import PooledTrainer
 
-        words = [s.words[:n] for s, n in zip(sentences, corpus.lengths.tolist(), strict=True)]
-        learn_pool = partial(self.learn_pool, corpus, layout, words)
-        return PooledTrainer(corpus, layout, **self.trainer_settings(), learn_pool=learn_pool)
-
-    def learn_pool(
-        self,
-        corpus: EncodedCorpus,
-        layout: ParameterLayout,
-        words: Sequence[Words],
-        left_out: Sequence[tuple[np.ndarray, np.ndarray]],
-    ) -> None:
-        """Learn the weights of CRF and HMM, from weights of CRFs and the sentences that each has not seen."""
-        proposal, begins = corpus.cross_fitted, np.cumsum(corpus.lengths) - corpus.lengths
-        assert proposal is not None
-        closed = corpus.tags != OPEN
-        self.coverage_ = fit_coverage(proposal.only(np.flatnonzero(closed)).candidates, corpus.tags[closed])
-        sample = OpinionSample(members=2)
-        for weights, members in left_out:
-            self.pool_ = np.array([1.0, 0.0])  # the CRF alone
-            self.set_weights(layout.split(weights))
-            score = self.proposal_scorer()
-            before = np.cumsum(corpus.lengths[members]) // TOKENS_TOGETHER
-            for group in np.split(members, np.flatnonzero(np.diff(before)) + 1):
-                tokens = consecutive(begins[group], corpus.lengths[group])
-                own = proposal.only(tokens)
-                crf = score([words[i] for i in group.tolist()], lambda allowed, own=own: own)  # type: ignore[misc]
-                sample.add(own.candidates, corpus.tags[tokens], [crf.node_marginals, np.exp(own.log_posterior)])
-        self.pool_ = sample.weights()
-
-    def set_weights(self, weights: ChainWeights) -> None:
-        """Set the weights of the chain of the pool, from those of the CRF."""
-        crf, hmm = self.pool_
-        scaled = type(weights)(*(crf * part for part in weights))
-        super().set_weights(scaled._replace(posterior=scaled.posterior + hmm))
+        return PooledTrainer(corpus, layout, **self.trainer_settings(), model=self, corpus_sentences=sentences)
 
     def join_members(self, models: Sequence[Tagger], dev: Sequence[Sentence] | None) -> None:
         """Add further members, with weights learned on the dev set, or equal ones."""
         share, *weights = self.learn_opinions(models, dev) if dev else self.equal_weights(len(models))
         scores = (self.weights_, self.start_, self.transitions_, self.end_, self.trigrams_.weights)
         chain = ChainWeights(*scores, self.posterior_weight_)
-        pool, self.pool_ = self.pool_, np.array([share, 0.0])
-        self.set_weights(chain)
-        self.pool_ = share * pool
+        self.set_weights(ChainWeights(*(share * part for part in chain)))
+        self.pool_ = share * self.pool_
         self.opinions_ = [Opinion(model, weight) for model, weight in zip(models, weights, strict=True)]
 
     def equal_weights(self, added: int) -> list[float]:
-        """Return the factor of the pool so far, and the weights of further members: all get the mean of CRF and HMM."""
-        return [2 / (2 + added), *[float(self.pool_.sum()) / (2 + added)] * added]
+        """Return the factor of the pool so far, and the weights of further members: the mean of those it has."""
+        members = int((self.pool_ > 0).sum())
+        return [members / (members + added), *[float(self.pool_.sum()) / (members + added)] * added]
 
     def learn_opinions(self, models: Sequence[Tagger], dev: Sequence[Sentence]) -> list[float]:
         """Learn the factor of the pool so far, and the weights of further members, on the dev set."""
@@ -195,16 +163,20 @@ class PooledTagger(CRFTagger):
 
     def conclude(self, sentences: Sequence[Sentence], figures: dict[str, Any]) -> None:
         super().conclude(sentences, figures)
-        self.summary_ |= {"weight of the CRF": float(self.pool_[0]), "weight of the HMM": float(self.pool_[1])}
+        self.summary_ |= {f"weight of the {name}": weight for name, weight in self.member_weights()}
+
+    def member_weights(self) -> list[tuple[str, float]]:
+        """List the members and their weights."""
+        own = zip(MEMBERS, self.pool_.tolist(), strict=True)
+        return [*own, *((opinion.member.kind, opinion.weight) for opinion in self.opinions_)]
 
     def summarize(self) -> list[Section]:
-        members = [["CRF", float(self.pool_[0])], ["HMM", float(self.pool_[1])]]
-        members += [[model.kind, opinion.weight] for opinion in self.opinions_ if (model := opinion.member)]
-        rows = [[n, float(share)] for n, share in enumerate(self.coverage_, 1)]
+        members = [[name, FormattedNumber(weight, ".3f")] for name, weight in self.member_weights()]
+        rows = [[n, FormattedNumber(share, ".4f")] for n, share in enumerate(self.coverage_.tolist(), 1)]
         return [
             *super().summarize(),
             Section("pool", members, ["member", "weight"]),
-            Section("coverage", rows, ["candidates", "right tag among them"]),
+            Section("coverage", rows, ["candidates", "share with the right tag"]),
         ]
 
     def score_terms(self, words: Words) -> Terms:
@@ -222,9 +194,11 @@ class PooledTagger(CRFTagger):
         super().restore(archive)
         archive.check(self.proposer_ is not None, "expected the HMM of a pool")
         members = restore_members(self.classes_, archive)
-        weights = archive.take("pool.weights", "f", 2 + len(members)).astype(np.float64)
-        self.pool_ = weights[:2]
-        self.opinions_ = [Opinion(model, weight) for model, weight in zip(members, weights[2:].tolist(), strict=True)]
+        weights = archive.take("pool.weights", "f", len(MEMBERS) + len(members)).astype(np.float64)
+        self.pool_ = weights[: len(MEMBERS)]
+        self.opinions_ = [
+            Opinion(model, weight) for model, weight in zip(members, weights[len(MEMBERS) :].tolist(), strict=True)
+        ]
         self.coverage_ = archive.take("pool.coverage", "f", MAX_WIDTH).astype(np.float64)
         shares = bool((self.coverage_ > 0).all() and (self.coverage_ <= 1).all())
         archive.check(shares, "expected shares above 0 and up to 1 as its coverage")

@@ -1,80 +1,166 @@
-"""The training of a pool: first without some sentences, on which the weights of the pool are learned, then with all.
+"""The training of a pool: CRFs that have not seen some of the sentences show what each member is worth.
 
-The sentences left out are blocks from all over the corpus. Sentence by sentence, parts of one document would be on both
-sides; one long stretch would be one kind of text. The CRF that has not seen them is where the training with all
-sentences begins, which then takes less than half of its iterations. A small corpus is left out fold by fold, so that
-the weights are learned on all of it.
+1. Train a CRF on all tags and then, from its weights, one on candidates, without a fold of the sentences.
+2. Learn the weights of both and of the HMM on that fold (`opinion_weights`).
+3. Train both CRFs on all sentences, from the weights of step 1, which takes less than half of the iterations.
+
+The CRF on all tags learns from every token, that on candidates only from tokens with a choice, but it is of second
+order and has the HMM's probability as a feature. They err in different places too. Both are chains with the same
+features, so that their pool is one chain, whose weights are a weighted sum (Smith, Cohn & Osborne 2005).
+
+A small corpus is left out fold by fold, so that the weights are learned on all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagger.crf.lbfgs import Result, minimize
-from tagger.crf.trainer import Trainer, make_likelihood, preconditioner
+from tagger.arrays.ragged import consecutive
+from tagger.corpus.partial import OPEN
+from tagger.crf.candidates.proposal import Proposal, block_folds
+from tagger.crf.lbfgs import Result
+from tagger.crf.parameters import ParameterLayout
+from tagger.crf.tagger import MAX_DENSE_TAGS
+from tagger.crf.trainer import Trainer, Watch
 from tagger.models.monitor import INTERRUPTED, TrainingMonitor
+from tagger.pooled.held_out import ParameterCounts, propose_without
+from tagger.pooled.opinion_weights import OpinionSample, fit_coverage
+from tagger.sentence import Sentence
 
-FOLDS, BLOCKS = 5, 50
+if TYPE_CHECKING:
+    from tagger.pooled.tagger import PooledTagger
+
 HELD_OUT_TOKENS = 20_000  # that the weights of the pool are learned on, if the corpus has as many
-
-HeldOutCallback = Callable[[list[tuple[np.ndarray, np.ndarray]]], None]  # gets pairs of weights and sentences left out
+TOKENS_TOGETHER = 1 << 15  # in one lattice
+SHARES = (0.45, 0.25, 0.15)  # of the iterations: the CRF on all tags, that on candidates, the first on all sentences
 
 
 @dataclass
 class PooledTrainer(Trainer):
-    """A training of a CRF that shows it to sentences it has not seen before it trains on them."""
+    """A training of the CRFs of a pool; the weights that it ends with are those of the CRF on candidates."""
 
-    learn_pool: HeldOutCallback
+    model: PooledTagger = field(kw_only=True)
+    corpus_sentences: Sequence[Sentence] = field(kw_only=True)
 
-    def warm_up(self, monitor: TrainingMonitor) -> int:
-        """Train without each fold, and learn the weights of the pool; return the number of evaluations.
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.partner: np.ndarray | None = None  # the weights of the CRF on all tags, in the order of the other's
+        self.dense: Trainer | None = None  # no such CRF for large tag sets, and none where a model is adapted
+        if self.corpus.K <= MAX_DENSE_TAGS and not self.layout.centre.any():
+            corpus = replace(self.corpus, proposal=None, is_right=None, cross_fitted=None)
+            layout = ParameterLayout(corpus, self.layout.counts[: self.layout.features_end])
+            self.dense = Trainer(corpus, layout, *self.settings())
 
-        The last of these trainings counts as the first iterations of the whole. A training that is resumed has them
-        behind it, and learns the weights of the pool anew.
+    def settings(self) -> tuple[float, float, int, float, int]:
+        """Return the settings of a trainer."""
+        return self.l2, self.l1, self.max_iterations, self.tolerance, self.threads
+
+    def check_memory(self) -> None:
+        super().check_memory()
+        if self.dense:
+            self.dense.check_memory()
+
+    def prepare(self, monitor: TrainingMonitor) -> int:
+        """Learn the weights of the pool, and the CRF on all tags; return the number of evaluations.
+
+        The last of these trainings count as the first iterations of the whole. A training that is resumed has them
+        behind it, and does them again without a report.
         """
-        resumed, evaluations, left_out = monitor.state.iteration > 0, 0, []
-        folds = held_out_folds(self.corpus.lengths)
+        resumed, folds = monitor.state.iteration > 0, held_out_folds(self.corpus.lengths)
+        self.counts = ParameterCounts(self.corpus, self.layout)
+        results: list[list[Result]] = []
         for number, fold in enumerate(folds, 1):
             is_reported = number == len(folds) and not resumed
-            result = self.train_without(fold, monitor.after if is_reported else lambda *progress: None)
-            evaluations += result.evaluations
-            left_out.append((result.x, fold))
-            if result.reason == INTERRUPTED:
+            results.append(self.train_without(fold, self.reporter(monitor) if is_reported else silent))
+            if results[-1][0].reason == INTERRUPTED:
                 break
-        self.learn_pool(left_out)
-        return evaluations
+        self.learn_pool([[self.embed(result.x) for result in members] for members in results], folds)
+        if self.dense:
+            begin = results[-1][1].x if results else self.dense.layout.centre
+            watch = silent if resumed else self.reporter(monitor)
+            result = self.dense.optimize(begin, self.share(2), watch)
+            self.partner = self.embed(result.x)
+            results.append([result])
+        if not resumed and folds:
+            monitor.state.weights = results[len(folds) - 1][0].x
+        return sum(result.evaluations for members in results for result in members)
 
-    def train_without(self, fold: np.ndarray, report: Callable[..., Any]) -> Result:
-        """Train on all sentences but those of a fold, with half of the iterations allowed."""
+    def reporter(self, monitor: TrainingMonitor) -> Watch:
+        """Make a function that reports iterations to the monitor, counted from those it has seen."""
+        before = monitor.state.iteration
+        return lambda i, loss, x: monitor.after(before + i, None, self.embed(x))
+
+    def share(self, number: int) -> int:
+        """Return the iterations that a part of the training may take."""
+        return max(1, int(SHARES[number] * self.max_iterations))
+
+    def train_without(self, fold: np.ndarray, watch: Watch) -> list[Result]:
+        """Train the CRF on candidates, and if there is one that on all tags, without a fold of the sentences."""
+        begin, dense, before = self.layout.centre, [], 0
         others = np.setdiff1d(np.arange(len(self.corpus.lengths)), fold)
-        likelihood = make_likelihood(self.corpus, self.layout, self.l2, self.threads, groups=[others])
-        scale, first_step = preconditioner(likelihood, self.layout.centre)
-        return minimize(
-            likelihood,
-            self.layout.centre,
-            scale,
-            max(1, self.max_iterations // 2),
-            self.tolerance,
-            self.l1,
-            watch=lambda i, loss, x: report(i, None, x),
-            first_step=first_step,
-        )
+        kept = self.counts.kept(others, self.model.min_count, self.model.min_pair_count)
+        if self.dense:
+            trainer = replace(self.dense, sentences=others, kept=kept[: self.dense.layout.size])
+            dense = [trainer.optimize(trainer.layout.centre, self.share(0), watch)]
+            begin, before = self.embed(dense[0].x), dense[0].iterations
+        corpus = self.corpus
+        if not self.layout.centre.any():  # the HMM of a model that is adapted has seen none of the sentences
+            corpus = propose_without(corpus, self.corpus_sentences, fold, self.model, self.threads)
+        trainer = Trainer(corpus, self.layout, *self.settings(), others, kept)
+        return [trainer.optimize(begin, self.share(1), lambda i, loss, x: watch(before + i, None, x)), *dense]
+
+    def embed(self, weights: np.ndarray) -> np.ndarray:
+        """Append weights of 0 for what a CRF on all tags lacks: trigrams, and the HMM's probability."""
+        return np.append(weights, np.zeros(self.layout.size - len(weights)))
+
+    def learn_pool(self, members: Sequence[Sequence[np.ndarray]], folds: Sequence[np.ndarray]) -> None:
+        """Learn the weights of the pool, from weights of CRFs and the fold that each has not seen."""
+        corpus, model, proposal = self.corpus, self.model, self.corpus.cross_fitted
+        assert proposal is not None
+        closed = np.flatnonzero(corpus.tags != OPEN)
+        model.coverage_ = fit_coverage(proposal.only(closed).candidates, corpus.tags[closed])
+        begins = np.cumsum(corpus.lengths) - corpus.lengths
+        sample = OpinionSample(members=3 if self.dense else 2)
+        for weights, fold in zip(members, folds, strict=False):  # an interrupted training has fewer
+            before = np.cumsum(corpus.lengths[fold]) // TOKENS_TOGETHER
+            for group in np.split(fold, np.flatnonzero(np.diff(before)) + 1):
+                tokens = consecutive(begins[group], corpus.lengths[group])
+                own = proposal.only(tokens)
+                crfs = [self.node_marginals(vector, group, own) for vector in weights]
+                sample.add(own.candidates, corpus.tags[tokens], [np.exp(own.log_posterior), *crfs])
+        pool = sample.weights()
+        model.pool_ = np.append(pool, np.zeros(3 - len(pool)))
+
+    def node_marginals(self, weights: np.ndarray, sentences: np.ndarray, proposal: Proposal) -> np.ndarray:
+        """Compute the probabilities of candidates by a CRF with these weights."""
+        self.model.set_weights(self.layout.split(weights))
+        lengths = self.corpus.lengths
+        words = [self.corpus_sentences[i].words[: lengths[i]] for i in sentences.tolist()]
+        return self.model.proposal_scorer()(words, lambda allowed: proposal).node_marginals
+
+    def model_weights(self, weights: np.ndarray) -> np.ndarray:
+        """Return the weights of the pool's chain, given those of the CRF on candidates."""
+        hmm, candidates, dense = self.model.pool_
+        pooled = candidates * weights + (0.0 if self.partner is None else dense * self.partner)
+        pooled[-1] += hmm
+        return np.asarray(pooled)
+
+
+def silent(iteration: int, loss: float | None, weights: np.ndarray) -> None:
+    """Report nothing."""
 
 
 def held_out_folds(lengths: np.ndarray) -> list[np.ndarray]:
-    """Choose the sentences that are left out: folds, until they have HELD_OUT_TOKENS; none if nothing would be left.
+    """Choose the folds that are left out, of sentences with these lengths: as many as have HELD_OUT_TOKENS.
 
-    `lengths` are those of all sentences.
+    They are those of the HMM, so that no member has seen the sentences. A single sentence cannot be left out.
     """
-    count = len(lengths)
-    fold = np.arange(count) * min(BLOCKS, count) // max(1, count) % FOLDS
     chosen: list[np.ndarray] = []
-    for number in reversed(range(FOLDS)):
-        members = np.flatnonzero(fold == number)
-        if 0 < len(members) < count and sum(lengths[some].sum() for some in chosen) < HELD_OUT_TOKENS:
-            chosen.append(members)
+    for fold in reversed(block_folds(len(lengths))):
+        if len(fold) < len(lengths) and sum(lengths[some].sum() for some in chosen) < HELD_OUT_TOKENS:
+            chosen.append(fold)
     return chosen

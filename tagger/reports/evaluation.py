@@ -17,6 +17,7 @@ import numpy as np
 
 from tagger.arrays.ragged import by_sentence
 from tagger.evaluation import breakdown
+from tagger.evaluation.calibration import ConfidenceGroup, calibration_error, reliability
 from tagger.evaluation.error_sample import ErrorExample, error_examples
 from tagger.evaluation.metrics import Evaluation
 from tagger.evaluation.spans import SpanEvaluation
@@ -46,7 +47,7 @@ class EvaluationRun:
     scores: Evaluation
     model: Predictor | None  # the source of the guesses; None if they come from a file
     lexicon: Lexicon | None
-    names: Sequence[str]  # of the model's K tags, as they appear in the guesses
+    confidence: np.ndarray | None  # of each guess (N,), by `confidences`; None if they come from a file
     tokens_per_second: float | None
     messages: Sequence[str]  # warnings and comparisons, as sentences
     spans: SpanEvaluation | None = None  # of tags that mark spans
@@ -87,18 +88,16 @@ def charts(run: EvaluationRun) -> dict[str, Any]:
     if run.lexicon:
         groups = breakdown.by_frequency(run.gold, right, run.lexicon)
         rows.insert(0, ("Accuracy by word frequency", "occurrences of the word in training", groups))
-    bins: list[breakdown.ConfidenceGroup] = []
-    if run.model:
-        confidence = confidences(run.model, run.gold, run.guesses, run.names)
-        rows.append(
-            ("Accuracy by confidence", "confidence of the model, %", breakdown.by_confidence(confidence, right))
-        )
-        bins = breakdown.calibration(confidence, right)
+    bins: list[ConfidenceGroup] = []
+    if run.confidence is not None:
+        groups = breakdown.by_confidence(run.confidence, right)
+        rows.append(("Accuracy by confidence", "confidence of the model, %", groups))
+        bins = reliability(run.confidence, right)
     return {
         "bars": [(row[0], svg.accuracy_bars(f"bars-{i}", *row)) for i, row in enumerate(rows)],
         "curve": svg.calibration_curve("calibration", bins) if bins else None,
         "bins": bins,
-        "calibration_error": breakdown.calibration_error(bins),
+        "calibration_error": calibration_error(bins),
     }
 
 

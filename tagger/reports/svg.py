@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from tagger.evaluation.breakdown import ConfidenceGroup, Group
+from tagger.evaluation.breakdown import Group
+from tagger.evaluation.calibration import ConfidenceGroup
 from tagger.evaluation.significance import Interval
 from tagger.reports.text import percent
 

@@ -8,9 +8,11 @@ from dataclasses import asdict
 from typing import Any
 
 from tagger.escaping import visible
+from tagger.evaluation.calibration import ConfidenceGroup, calibration_error
 from tagger.evaluation.metrics import Comparison, Evaluation, Macro, Rate, TagScore
 from tagger.evaluation.significance import Interval
 from tagger.evaluation.spans import SpanComparison, SpanEvaluation
+from tagger.models.summary import Section
 from tagger.sentence import Sentence
 
 CONFUSIONS_SHOWN = 10  # in the table
@@ -25,12 +27,24 @@ def as_json(scores: Evaluation) -> dict[str, Any]:
     return values
 
 
-def as_table(scores: Evaluation, gold: Sequence[Sentence] = (), tokens_per_second: float | None = None) -> str:
-    """Format an evaluation as text: figures, tags, and confusions with examples from the sentences `gold`."""
+def as_table(
+    scores: Evaluation,
+    gold: Sequence[Sentence] = (),
+    tokens_per_second: float | None = None,
+    bins: Sequence[ConfidenceGroup] | None = None,
+    verdicts: Sequence[str] = (),
+    spans: SpanEvaluation | None = None,
+) -> str:
+    """Format an evaluation as text: figures, tags, and confusions with examples from the sentences `gold`.
+
+    The reliability table follows if there are `bins`, the scores of `spans`, then the `verdicts` of comparisons.
+    """
     lines = [f"{name:<23} {value:>9}{more}" for name, value, more in headline(scores, tokens_per_second)]
     if scores.unseen_tags:
         lines.append(f"gold tags that the model does not have: {visible(' '.join(scores.unseen_tags))}")
-    return "\n".join([*lines, *tag_table(scores), *confusion_table(scores, gold)]) + "\n"
+    lines += [*tag_table(scores), *confusion_table(scores, gold), *calibration_table(bins or ())]
+    lines += span_table(spans) if spans else []
+    return "\n".join(lines) + "\n" + "".join(f"\n{verdict}\n" for verdict in verdicts)
 
 
 def headline(scores: Evaluation, tokens_per_second: float | None) -> list[tuple[str, str, str]]:
@@ -98,6 +112,37 @@ def confusion_table(scores: Evaluation, gold: Sequence[Sentence]) -> list[str]:
     return lines
 
 
+def calibration_table(bins: Sequence[ConfidenceGroup]) -> list[str]:
+    """Format the reliability table, the expected calibration error, and which bins are off."""
+    if not bins:
+        return []
+    lines = ["", f"{'confidence':<10} {'tokens':>9} {'mean':>9} {'accuracy':>9}"]
+    for row in bins:
+        if row.tokens:
+            rates = f"{percent(row.confidence):>9} {percent(row.accuracy):>9}"
+            lines.append(f"{row.label:<10} {row.tokens:>9,} {rates}{between(row.interval)}")
+    off = ", ".join(row.label for row in bins if row.tokens and not row.is_calibrated)
+    verdict = f"off in {off}" if off else "every mean is within 1 point of the accuracy, or in its interval"
+    return [*lines, f"expected calibration error {percent(calibration_error(bins))}; {verdict}"]
+
+
+def calibration_json(bins: Sequence[ConfidenceGroup]) -> dict[str, Any]:
+    """Convert the reliability table to JSON values; `from` and `to` are the bounds of a bin."""
+    rows = [
+        {
+            "from": i / len(bins),
+            "to": (i + 1) / len(bins),
+            "tokens": row.tokens,
+            "confidence": row.confidence if row.tokens else None,
+            "accuracy": row.accuracy,
+            "interval": row.interval if row.tokens else None,
+            "calibrated": row.is_calibrated if row.tokens else None,
+        }
+        for i, row in enumerate(bins)
+    ]
+    return {"error": calibration_error(bins), "bins": rows}
+
+
 def excerpt(sentence: Sentence, place: int) -> str:
     """Show the words around a token, which is put in brackets."""
     begin, end = max(0, place - CONTEXT_WORDS), place + CONTEXT_WORDS + 1
@@ -140,3 +185,11 @@ def in_words(comparison: Comparison | SpanComparison, first: str, second: str) -
 def percent(rate: Rate, digits: int = 2) -> str:
     """Write a rate in percent, or a dash if it is undefined."""
     return "–" if rate is None else f"{100 * rate:.{digits}f} %"
+
+
+def section_text(section: Section) -> str:
+    """Format a section about a model as text, in columns."""
+    rows = [list(map(visible, row)) for row in [*([section.head] if section.head else []), *section.texts]]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(padded(cell, columns) for cell, columns in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join([f"# {section.title}", *(line.rstrip() for line in lines), ""])

@@ -95,16 +95,13 @@ def json_tables(
     counts: CorpusSurvey, doubts: dict[str, Sequence[Place]], sentences: Sequence[Sentence]
 ) -> dict[str, Any]:
     """Return counts and doubts for JSON; sentences, tokens and lines count from 1."""
-    rows = {
-        name: [place(sentences, doubt.sentence, doubt.token) | as_row(doubt) for doubt in kind]
-        for name, kind in doubts.items()
-    }
+
+    def row(doubt: Place) -> dict[str, Any]:
+        numbers = {"sentence": doubt.sentence + 1, "token": doubt.token + 1}
+        return place(sentences, doubt.sentence, doubt.token) | asdict(doubt) | numbers
+
     groups = [[place(sentences, i) for i in group] for group in counts.disagreeing]
-    return asdict(counts) | {"disagreeing": groups} | rows
-
-
-def as_row(doubt: Place) -> dict[str, Any]:
-    return asdict(doubt) | {"sentence": doubt.sentence + 1, "token": doubt.token + 1}
+    return asdict(counts) | {"disagreeing": groups} | {name: list(map(row, kind)) for name, kind in doubts.items()}
 
 
 def count_rows(counts: CorpusSurvey, against: str | None, in_both: int | None) -> list[str]:

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 import click
+import numpy as np
 
 from tagger.cli.console import display_name, load_page_template, print_message, write_json, write_text
 from tagger.cli.corpus_input import CorpusOptions, length_warnings, load_tag_map, read_tagged, report_unmapped
@@ -30,11 +31,13 @@ from tagger.corpus.conllu import COLUMNS
 from tagger.corpus.tag_map import TagMap
 from tagger.errors import CorpusError, several
 from tagger.escaping import quote
+from tagger.evaluation.breakdown import correct_tokens
+from tagger.evaluation.calibration import ConfidenceGroup, reliability
 from tagger.evaluation.metrics import Comparison, Evaluation, compare, evaluate
 from tagger.models.base import Predictor
 from tagger.models.store import load_model, load_models
-from tagger.reports.evaluation import EvaluationRun, evaluation_page
-from tagger.reports.text import as_json, as_table, in_words
+from tagger.reports.evaluation import EvaluationRun, confidences, evaluation_page
+from tagger.reports.text import as_json, as_table, calibration_json, in_words
 from tagger.sentence import ANY, Sentence, open_tokens
 from tagger.words.overlap import MIN_WORDS, overlap
 
@@ -66,6 +69,7 @@ class Side:
     "tagger eval gold.txt -m english.npz --json",
     "tagger eval gold.txt -m crf.npz --compare hmm.npz",
     "tagger eval gold.txt --report report.html",
+    "tagger eval gold.txt --calibration",
     "tagger eval gold.txt --predictions other-tagger.txt",
     "tagger eval gold-upos.txt -m penn.npz --map penn-upos.tsv",
     "tagger eval gold.txt -m crf.npz -m bilstm.npz",
@@ -86,6 +90,11 @@ class Side:
 @choice_option("--column", COLUMNS, "CoNLL-U column with the tags.  [default: the model's, else upos]")
 @map_option
 @scheme_option
+@click.option(
+    "--calibration",
+    is_flag=True,
+    help="Add the reliability table: accuracy in ten bins by the probability of the tag, and the calibration error.",
+)
 @click.option("--json", "as_program", is_flag=True, help="Write JSON: rates as fractions, undefined as null.")
 @output_option
 def command(
@@ -99,6 +108,7 @@ def command(
     column: str | None,
     map_path: str | None,
     scheme: str,
+    calibration: bool,
     as_program: bool,
     output: str,
     quiet: bool,
@@ -110,8 +120,8 @@ def command(
     corpus with either. If the tags mark spans (--scheme), precision, recall and F1 of these follow, as conlleval counts
     them.
     """
-    template = load_page_template(report, "evaluation.html")
-    tag_map = load_tag_map(map_path)
+    check_calibration(calibration, predictions)
+    template, tag_map = load_page_template(report, "evaluation.html"), load_tag_map(map_path)
     model = load_models(model_paths) if not predictions or is_given("model_paths") else None
     rival_models = {path: load_model(path) for path in rival_paths}
     model_name = " and ".join(model_paths)
@@ -121,24 +131,49 @@ def command(
     rivals = [predict(path, rival, sentences) for path, rival in rival_models.items()]
     overlaps = training_overlaps(sentences, {model_name: model} | rival_models)
     messages = gold_warnings(gold, sentences, overlaps)
-    sentences, (judged, *rivals) = renamed(tag_map, sentences, [judged, *rivals])
-    report_unmapped(tag_map, quiet)
+    if tag_map:
+        sentences, judged, *rivals = rename_tags(tag_map, sentences, [judged, *rivals], quiet)
     messages += tag_set_warnings(gold, sentences, [judged, *rivals], tag_map)
     print_message("\n".join(messages), quiet or not messages)
     lexicon, tags = (model.lexicon_, tag_set(model, tag_map)) if model else (None, None)
     result = replace(evaluate(sentences, judged.guesses, lexicon, tags), not_considered=judged.not_considered)
     comparisons = {rival.name: compare(sentences, judged.guesses, rival.guesses) for rival in rivals}
     spans = side_spans(scheme, None if tag_map else model, sentences, [judged, *rivals])
-    verdicts = in_sentences(judged.name, comparisons, spans)
+    verdicts, span_scores = in_sentences(judged.name, comparisons, spans), spans.scores if spans else None
+    confidence = side_confidences(judged, sentences, tags or []) if report or calibration else None
+    bins = side_calibration(judged, sentences, confidence) if calibration else None
     if report:
-        run = (sentences, judged.guesses, result, judged.model, lexicon, tags or [], judged.speed, messages + verdicts)
-        page = EvaluationRun(page_title(predictions, model_paths, gold), *run, spans.scores if spans else None)
+        run = (sentences, judged.guesses, result, judged.model, lexicon, confidence, judged.speed, messages + verdicts)
+        page = EvaluationRun(page_title(predictions, model_paths, gold), *run, span_scores)
         write_text(report, evaluation_page(template, page))
     if as_program:
-        write_json(output, figures(result, overlaps.get(model_name), judged.speed, comparisons, spans))
+        write_json(output, figures(result, overlaps.get(model_name), judged.speed, comparisons, bins, spans))
     else:
-        table = as_table(result, sentences, judged.speed) + (spans.text if spans else "")
-        write_text(output, table + "".join(f"\n{line}\n" for line in verdicts))
+        write_text(output, as_table(result, sentences, judged.speed, bins, verdicts, span_scores))
+
+
+def rename_tags(tag_map: TagMap, sentences: list[Sentence], sides: list[Side], quiet: bool) -> list[Any]:
+    """Rename the tags of the gold sentences and of all sides; return the sentences and each side."""
+    renamed = [[tag_map.sentence(sentence) for sentence in sentences], *(side.renamed(tag_map) for side in sides)]
+    report_unmapped(tag_map, quiet)
+    return renamed
+
+
+def check_calibration(calibration: bool, predictions: str | None) -> None:
+    """Refuse `--calibration` for predictions from a file."""
+    if calibration and predictions:
+        raise click.UsageError("--calibration: expected a model, got --predictions, which have no probabilities.")
+
+
+def side_confidences(side: Side, sentences: list[Sentence], names: Sequence[str]) -> np.ndarray | None:
+    """Return the probability (N,) of each predicted tag, or None without a model; `names` are those of its tags."""
+    return None if side.model is None else confidences(side.model, sentences, side.guesses, names)
+
+
+def side_calibration(side: Side, sentences: list[Sentence], confidence: np.ndarray | None) -> list[ConfidenceGroup]:
+    """Compute the reliability table of a model."""
+    assert confidence is not None  # refused for predictions from a file
+    return reliability(confidence, correct_tokens(sentences, side.guesses))
 
 
 def predict(name: str, model: Predictor | None, sentences: list[Sentence]) -> Side:
@@ -169,20 +204,17 @@ def mismatch(place: str, expected: str, got: str, gold: str) -> CorpusError:
     return CorpusError(f"{place}: expected {expected} as in {gold}, got {got}")
 
 
-def renamed(tag_map: TagMap | None, gold: list[Sentence], sides: list[Side]) -> tuple[list[Sentence], list[Side]]:
-    """Rename the tags of the gold corpus and of all sides, if there is a map."""
-    if tag_map is None:
-        return gold, sides
-    return [tag_map.sentence(sentence) for sentence in gold], [side.renamed(tag_map) for side in sides]
-
-
-def training_overlaps(sentences: list[Sentence], models: dict[str, Predictor | None]) -> dict[str, int]:
-    """Count, for each model, the gold sentences that were in its training corpus."""
+def training_overlaps(sentences: list[Sentence], models: dict[str, Predictor | None]) -> dict[str, int | None]:
+    """Count, for each model, the gold sentences that were in its training corpus; None if it stores none of them."""
     words = [sentence.words for sentence in sentences]
-    return {name: overlap(words, model.seen_, model.lexicon_.form) for name, model in models.items() if model}
+    return {
+        name: overlap(words, model.seen_, model.lexicon_.form) if model.seen_.size else None
+        for name, model in models.items()
+        if model
+    }
 
 
-def gold_warnings(gold: str, sentences: list[Sentence], overlaps: dict[str, int]) -> list[str]:
+def gold_warnings(gold: str, sentences: list[Sentence], overlaps: dict[str, int | None]) -> list[str]:
     """Warn of models trained on gold sentences, of missing gold tags, and of sentences that are too long."""
     long = sum(len(sentence) >= MIN_WORDS for sentence in sentences)
     shared = f"of the {long:,} sentences of {gold} with at least {MIN_WORDS} words were in the training corpus of"
@@ -250,9 +282,11 @@ def figures(
     overlap: int | None,
     speed: float | None,
     comparisons: dict[str, Comparison],
+    bins: Sequence[ConfidenceGroup] | None,
     spans: SpanResults | None = None,
 ) -> dict[str, Any]:
-    """Return the figures for programs."""
+    """Return the figures for programs; `bins` are those of the reliability table, None without it."""
+    calibrated = {} if bins is None else {"calibration": calibration_json(bins)}
     rows = [{"model": name, **asdict(comparison)} for name, comparison in comparisons.items()]
-    values = as_json(result) | {"training_overlap": overlap, "tokens_per_second": speed, "compare": rows}
+    values = as_json(result) | {"training_overlap": overlap, "tokens_per_second": speed, "compare": rows} | calibrated
     return values | (spans.json if spans else {})

@@ -76,13 +76,12 @@ def command(
             stream.write(encoded(explanation_page(template, explanations)))
             return
         for sentence in sentences:
-            tokens = explain(model, [sentence])[0]
-            text = as_line(tokens) if as_program else as_table(tokens, reasons)
-            stream.write(encoded(text))
+            (tokens,) = explain(model, [sentence])
+            stream.write(encoded(as_json(tokens) if as_program else as_table(tokens, reasons)))
             stream.flush()
 
 
-def as_line(tokens: list[Explanation]) -> str:
+def as_json(tokens: list[Explanation]) -> str:
     return json.dumps([asdict(token) for token in tokens], ensure_ascii=False) + "\n"
 
 

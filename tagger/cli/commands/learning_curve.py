@@ -26,6 +26,7 @@ BAR_WIDTH = 40  # columns of the longest bar
 )
 @click.option("--dev", metavar="FILE", type=INPUT, required=True, help="Tagged corpus to evaluate on, e.g. dev.txt.")
 @value_option("--points", click.IntRange(2, 20), 6, "Number of points; each uses half the data of the next.")
+@click.option("--contiguous", is_flag=True, help="Take the beginning of CORPUS, not a sample of its sentences.")
 @metric_option
 @report_option
 @experiment_options
@@ -34,6 +35,7 @@ def command(
     dev: str,
     factory: TaggerFactory,
     points: int,
+    contiguous: bool,
     metric: str,
     jobs: int,
     corpus_options: CorpusOptions,
@@ -44,14 +46,15 @@ def command(
 ) -> None:
     """Show how accuracy grows with the size of the training corpus: would more data help?
 
-    Trains on all of CORPUS and on a half, a quarter, … of its sentences. Settings of the model are passed on to the
-    training command (--l2, --features, --order, …).
+    Trains on all of CORPUS and on a half, a quarter, … of its sentences: a sample or, with --contiguous, the first
+    ones, as if documents were added. Settings of the model are passed on to the training command (--l2, --features,
+    --order, …).
     """
     template = load_page_template(report, "curve.html")
     sentences = read_training_corpus(corpus, corpus_options, quiet, factory.settings.get("partial"))
     dev_sentences = read_tagged(dev, corpus_options)
     check_experiment(metric, factory, sentences, corpus, quiet)
-    done = learning_curve(factory, sentences, dev_sentences, points, jobs, metric)
+    done = learning_curve(factory, sentences, dev_sentences, points, jobs, contiguous, metric)
     rows = list(with_bar(done, "train", "model", points, quiet))
     if report:
         title = f"Learning curve of {display_name(corpus)} ({factory.kind.kind})"

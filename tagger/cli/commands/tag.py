@@ -14,6 +14,7 @@ from tagger.cli.console import display_name, raise_or_skip, report_written, skip
 from tagger.cli.corpus_input import load_tag_map, report_unmapped
 from tagger.cli.hints import STRIP_ADVICE, Check, InputHint, tag_check, token_check
 from tagger.cli.options import (
+    MODEL_TOKENIZER,
     NO_LIMIT,
     Finite,
     TokenizingCommand,
@@ -34,6 +35,7 @@ from tagger.cli.progress import open_bar, show_bar
 from tagger.cli.tag_input import PlainLines, Sentences, check_inputs, named_blocks
 from tagger.corpus import FORMATS, format_of
 from tagger.corpus.conllu import COLUMNS
+from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.errors import CorpusError, several
 from tagger.files.reading import Lines
 from tagger.files.writing import open_output
@@ -53,7 +55,7 @@ NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
 @file_command(
     "tag",
     "tagger tag < sentences.txt",
-    'echo "The dog barks ." | tagger tag -m english.npz',
+    'echo "Time flies like an arrow." | tagger tag -m english --tokenize',
     "tagger tag corpus.conllu -o tagged.conllu",
     "tagger tag news.txt.gz --output-format tsv --probabilities | less",
     'echo "Time flies ." | tagger tag --nbest 3',
@@ -115,6 +117,8 @@ def command(
     check_output_options(write_as, to_column, nbest, probabilities, min_probability)
     tag_map = load_tag_map(map_path)
     model = load_models(model_paths)
+    if tokenize == MODEL_TOKENIZER:
+        tokenize = model.tokenizer_ or TOKENIZERS[0]
     check_inputs(files, encoding, tokenize, quiet)
     words = read_lexicon(lexicon, encoding, frozenset(model.classes_)) if lexicon else None
     constraints = Constraints(model.classes_, words, keep_tags) if words or keep_tags else None

@@ -9,14 +9,7 @@ import click
 
 from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
 from tagger.cli.interrupt import GracefulStop
-from tagger.cli.options import (
-    FREE_MEMORY,
-    Count,
-    Finite,
-    file_option,
-    max_memory_option,
-    value_option,
-)
+from tagger.cli.options import FREE_MEMORY, Count, Finite, file_option, max_memory_option, value_option
 from tagger.cli.paths import INPUT
 from tagger.cli.spans import settle_scheme
 from tagger.cli.training import (
@@ -62,6 +55,7 @@ def command(
     corpus: str,
     output: str,
     corpus_options: CorpusOptions,
+    tokenizer: str | None,
     dev: str | None,
     log: str | None,
     checkpoint: str,
@@ -85,7 +79,7 @@ def command(
     dev_sentences = read_tagged(dev, corpus_options) if dev else None
     table = load_vectors(vectors, sentences, max_vectors) if vectors else None
     model = BiLSTMTagger(**settings)
-    model.column_ = corpus_options.column
+    model.column_, model.tokenizer_ = corpus_options.column, tokenizer
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with GracefulStop() as stop, progress_reporter(model.epochs, log, quiet, stop, "epoch") as watch:
         model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, vectors=table, pulse=watch.pulse)

@@ -97,6 +97,7 @@ def command(
     corpus: str,
     output: str,
     corpus_options: CorpusOptions,
+    tokenizer: str | None,
     dev: str | None,
     tune: bool,
     log: str | None,
@@ -126,7 +127,7 @@ def command(
         settings["scheme"] = settle_scheme(settings["scheme"], sentences, corpus, settings["partial"], quiet)
     table = load_word_classes(classes, unlabeled, corpus_options.encoding, quiet, sentences)
     model = CRFTagger(**settings | ({"order": initial.order} if initial else {}))
-    model.column_ = corpus_options.column
+    model.column_, model.tokenizer_ = corpus_options.column, tokenizer
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with GracefulStop() as stop:
         tuning = Tuning(model, sentences, dev_sentences, initial, table, quiet, stop) if tune else None

@@ -10,13 +10,7 @@ import click
 from tagger.cli.console import print_message, skipped_lines
 from tagger.cli.corpus_input import CorpusOptions, read_training_corpus
 from tagger.cli.hints import InputHint, tag_check
-from tagger.cli.options import (
-    FREE_MEMORY,
-    Count,
-    file_option,
-    max_memory_option,
-    partial_option,
-)
+from tagger.cli.options import FREE_MEMORY, Count, file_option, max_memory_option, partial_option
 from tagger.cli.paths import INPUT
 from tagger.cli.spans import settle_scheme
 from tagger.cli.training import closing_line, model_warnings, setting_option, training_command
@@ -30,7 +24,7 @@ from tagger.tagging.constraints import read_lexicon
 @training_command(
     HMMTagger,
     "tagger train-hmm corpus.txt",
-    "tagger train-hmm people-daily.txt --encoding gbk -o chinese.npz",
+    "tagger train-hmm people-daily.txt --encoding gbk --tokenize chinese -o chinese.npz",
     "tagger train-hmm en_ewt-ud-train.conllu --column xpos",
     "tagger train-hmm small.txt --unlabeled news.txt.gz --lexicon words.tsv",
 )
@@ -46,6 +40,7 @@ def command(
     corpus: str,
     output: str,
     corpus_options: CorpusOptions,
+    tokenizer: str | None,
     lexicon: str | None,
     unlabeled: tuple[str, ...],
     quiet: bool,
@@ -75,7 +70,7 @@ def command(
             f"{text}, after {several(iteration, 'iteration')}: log-likelihood + log prior {objective:,.1f}", quiet
         ),
     )
-    model.column_ = corpus_options.column
+    model.column_, model.tokenizer_ = corpus_options.column, tokenizer
     save_model(model, output)
     for message in [*model_warnings(model), closing_line(model, output, time.perf_counter() - begin)]:
         print_message(message, quiet)

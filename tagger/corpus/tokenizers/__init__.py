@@ -6,6 +6,7 @@
 - `chinese`: words by jieba (extra `chinese`), sentences by final marks.
 
 The idea: a language is a module with a pattern `PIECE` of stretches that are tokenized separately, `words(piece)`, and
-`ends(words, following)`; `segmenter` does the rest. To add a language, write such a module and add one line to
-`segmenter.LANGUAGES`.
+`ends(words, following)`; `segmenter` does the rest. To add a language, write such a module and add its name here.
 """
+
+TOKENIZERS = ("english", "chinese")  # the modules of languages

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from itertools import chain
 from types import ModuleType
 
-from tagger.corpus.tokenizers import chinese, english
+from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.files.reading import Lines
 from tagger.sentence import Sentence
 
-LANGUAGES: dict[str, ModuleType] = {"english": english, "chinese": chinese}
+LANGUAGES: dict[str, ModuleType] = {name: import_module(f"tagger.corpus.tokenizers.{name}") for name in TOKENIZERS}
 MAX_SENTENCE_LENGTH = 10_000  # words
 
 

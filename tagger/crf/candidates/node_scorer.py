@@ -9,6 +9,7 @@ The weights of a tag's parts are added at the nodes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from tagger.features.encoder import Features, word_keys
 from tagger.features.tag_parts import TagParts
 from tagger.words.windows import MARKS, Windows
 
+BLOCK_CELLS = 1 << 17  # of the scores of a block of words, few enough to stay in the processor's cache
 WIDE_TEMPLATE = 100  # features of a template that is laid out as a table
 
 
@@ -26,15 +28,16 @@ class NodeScorer(FeatureScorer):
     def __init__(self, features: Features, weights: np.ndarray, tag_parts: TagParts) -> None:
         sizes = np.diff(features.bases)
         one_word = [t for t, template in enumerate(features.templates) if template.offset is not None]
-        self.wide = {t: np.empty(0) for t in one_word if sizes[t] < WIDE_TEMPLATE}  # (features + 1, W + 1)
+        self.wide = {t: np.empty(0) for t in one_word if sizes[t] < WIDE_TEMPLATE}  # (features + 1, K)
         self.narrow = [t for t in one_word if t not in self.wide]
         super().__init__(features, weights, tag_parts)
         self.W = tag_parts.columns
-        columns = tag_parts.columns_by_tag()
+        columns = tag_parts.columns_by_tag
         self.columns = np.where(columns < 0, self.W, columns)  # (K, columns of a tag); column W is zero
         for t in self.wide:
             first, end = features.bases[t : t + 2].tolist()
-            self.wide[t] = self.weight_rows(np.append(np.arange(first, end), -1)[:, None])
+            rows = self.weight_rows(np.append(np.arange(first, end), -1)[:, None])  # the last is for no feature
+            self.wide[t] = tag_parts.spread(rows[:, : self.W])
 
     def score(self, words: Sequence[str]) -> dict[str, np.ndarray]:
         """For the two marks, then the words, find the values of functions, and the features of one word."""
@@ -46,16 +49,30 @@ class NodeScorer(FeatureScorer):
         return {name: values[name] for name in self.functions_of_several} | {"features": ids}
 
     def one_word_scores(self, windows: Windows, tags: np.ndarray) -> np.ndarray:
-        scores, columns, all_ids = np.zeros(len(tags)), self.columns[tags], self.cache.arrays["features"]
+        scores, all_ids = np.zeros(len(tags)), self.cache.arrays["features"]
         for offset, templates in self.by_offset.items():
-            words, place = np.unique(windows.at(offset), return_inverse=True)
+            at = windows.at(offset)
+            order = np.argsort(at, kind="stable")  # nodes by word
+            words, first = np.unique(at[order], return_index=True)
+            place, tag = np.repeat(np.arange(len(words)), np.diff(first, append=len(at))), tags[order]
             ids = all_ids[words]  # (words, templates)
-            rows = self.weight_rows(ids[:, [t for t in templates if t not in self.wide]])
-            scores += rows[place[:, None], columns].sum(axis=1)
+            sums = self.narrow_scores(ids[:, [t for t in templates if t not in self.wide]], place, tag)
             for t in templates:
                 if t in self.wide:
                     row = np.where(ids[:, t] < 0, len(self.wide[t]) - 1, ids[:, t] - self.features.bases[t])
-                    scores += self.wide[t][row[place][:, None], columns].sum(axis=1)
+                    sums += self.wide[t][row[place], tag]
+            scores[order] += sums
+        return scores
+
+    def narrow_scores(self, ids: np.ndarray, place: np.ndarray, tags: np.ndarray) -> np.ndarray:
+        """Add up the weights of narrow features `ids` (words, templates) at nodes, by ascending `place` of the word."""
+        scores, columns = np.empty(len(tags)), self.columns[tags]
+        size = max(1, BLOCK_CELLS // (self.W + 1))  # words of a block
+        bounds = np.searchsorted(place, np.arange(0, len(ids) + size, size))
+        for i, (begin, end) in enumerate(pairwise(bounds.tolist())):
+            rows = self.weight_rows(ids[i * size : (i + 1) * size])
+            at = place[begin:end] - i * size
+            scores[begin:end] = sum(rows[at, column] for column in columns[begin:end].T)
         return scores
 
     def weight_rows(self, ids: np.ndarray) -> np.ndarray:

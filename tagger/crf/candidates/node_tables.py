@@ -17,10 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from tagger.features.encoder import Features, token_keys, word_keys
+from tagger.crf.parameters import EncodedCorpus
 from tagger.features.parameter_index import ParameterIndex
-from tagger.features.tag_parts import TagParts
-from tagger.words.windows import Windows
 
 
 @dataclass(frozen=True)
@@ -59,33 +57,20 @@ class NodeTables:
     """
 
     def __init__(
-        self,
-        features: Features,
-        values: dict[str, np.ndarray],
-        windows: Windows,
-        tag_parts: TagParts,
-        nodes: tuple[np.ndarray, np.ndarray],
-        parts: Sequence[slice],
-        dtype: np.dtype,
+        self, corpus: EncodedCorpus, tokens: np.ndarray, tags: np.ndarray, parts: Sequence[slice], dtype: np.dtype
     ) -> None:
-        self.features, self.values, self.windows, self.dtype = features, values, windows, dtype
-        self.tokens, self.tags = nodes
-        self.parameters = ParameterIndex(features, tag_parts)
-        self.tables = [self.pair_table(offset, tag_parts.K) for offset in features.offsets]
-        several = [t for t, template in enumerate(features.templates) if template.offset is None]
-        ids = [features.ids(t, token_keys(features.templates[t], values, windows, features.radix)) for t in several]
-        self.several = [self.weight_sums([row[self.tokens[part]] for row in ids], self.tags[part]) for part in parts]
-        self.parts = parts
+        self.tokens, self.tags, self.parts, self.dtype = tokens, tags, parts, dtype
+        self.parameters = ParameterIndex(corpus.features, corpus.tag_parts)
+        self.tables = [self.pair_table(corpus, offset) for offset in corpus.features.offsets]
+        ids = [corpus.token_features(t) for t in corpus.templates_at(None)]
+        self.several = [self.weight_sums([row[tokens[part]] for row in ids], tags[part]) for part in parts]
 
-    def pair_table(self, offset: int, K: int) -> PairTable:
+    def pair_table(self, corpus: EncodedCorpus, offset: int) -> PairTable:
         """Build the table of all templates of one word at this offset."""
-        features = self.features
-        pairs, index = np.unique(
-            self.windows.at(offset)[self.tokens].astype(np.int64) * K + self.tags, return_inverse=True
-        )
-        templates = [(t, template) for t, template in enumerate(features.templates) if template.offset == offset]
-        ids = [features.ids(t, word_keys(template, self.values, features.radix)) for t, template in templates]
-        return PairTable(index.astype(np.int32), self.weight_sums([row[pairs // K] for row in ids], pairs % K))
+        words, K = corpus.windows.at(offset)[self.tokens].astype(np.int64), corpus.K
+        pairs, index = np.unique(words * K + self.tags, return_inverse=True)
+        ids = [corpus.word_features(t)[pairs // K] for t in corpus.templates_at(offset)]
+        return PairTable(index.astype(np.int32), self.weight_sums(ids, pairs % K))
 
     def weight_sums(self, ids: list[np.ndarray], tags: np.ndarray) -> WeightSums:
         """Build the sums of rows with these features and tags."""

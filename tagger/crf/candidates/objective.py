@@ -9,10 +9,7 @@ tags share one score, and its exponential.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,8 +19,8 @@ from tagger.chain.candidate_kernels import Step, candidate_sum
 from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.candidates import BLOCK_ARCS, Arcs, Trellis
 from tagger.chain.forward_backward import forward_backward
-from tagger.chain.pack import batches
 from tagger.crf.candidates.node_tables import NodeTables
+from tagger.crf.objective import Objective, slices
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 
 FORBIDDEN = -100.0  # the score of a step that is not allowed: -inf would need logarithms; exp(-100) is no path
@@ -111,30 +108,20 @@ class PieceScores:
         return np.asarray(self.of_keys[self.pieces.numbers[self.pieces.inside(arcs)]])
 
 
-class CandidateLikelihood:
-    """A function from weights to the loss and its gradient, with the interface of `PenalizedLikelihood`."""
+class CandidateLikelihood(Objective):
+    """The objective over the candidates of each token."""
 
-    def __init__(
-        self,
-        corpus: EncodedCorpus,
-        layout: ParameterLayout,
-        l2: float,
-        threads: int = 1,
-        dtype: Any = np.float32,
-        *,
-        groups: Sequence[np.ndarray] | None = None,
-    ) -> None:
+    def pack_tokens(self, corpus: EncodedCorpus) -> int:
+        """Choose the number of tokens of a pack, so that its arcs fit one block."""
+        assert corpus.proposal is not None
+        widths = corpus.proposal.candidates.widths
+        per_token = max(1.0, count_arcs(widths, self.layout.order) / max(1, len(widths)))
+        return max(1, min(PIECE_PACK_TOKENS, int(BLOCK_ARCS / 2 / per_token)))
+
+    def encode(self, corpus: EncodedCorpus, tokens: list[np.ndarray]) -> None:
         is_right = corpus.is_right
         assert corpus.proposal is not None and is_right is not None
-        self.layout, self.l2 = layout, l2
-        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        groups = [np.arange(len(corpus.lengths))] if groups is None else groups
-        candidates, lengths = corpus.proposal.candidates, corpus.lengths
-        tokens_each = pack_tokens(candidates.widths, layout.order)
-        self.sentences = [group[batch] for group in groups for batch in batches(lengths[group], tokens_each)]
-        begins = np.cumsum(lengths) - lengths
-        tokens = [consecutive(begins[pack], lengths[pack]) for pack in self.sentences]
-        self.scale = len(corpus.tags) / sum(map(len, tokens))
+        candidates = corpus.proposal.candidates
         # The nodes of each pack among those of the corpus.
         first = np.cumsum(candidates.widths) - candidates.widths
         nodes = [consecutive(first[own], candidates.widths[own]) for own in tokens]
@@ -142,28 +129,20 @@ class CandidateLikelihood:
             lambda i: Pieces(
                 Candidates(candidates.tags[nodes[i]], candidates.widths[tokens[i]]),
                 is_right[nodes[i]],
-                lengths[self.sentences[i]],
-                layout,
+                corpus.lengths[self.sentences[i]],
+                self.layout,
             ),
             range(len(nodes)),
         )
         scored = np.concatenate([own[pieces.nodes] for own, pieces in zip(nodes, self.pieces, strict=True)])
-        ends = np.cumsum([len(pieces.nodes) for pieces in self.pieces]).tolist()
-        self.rows = [slice(end - len(pieces.nodes), end) for end, pieces in zip(ends, self.pieces, strict=True)]
+        self.rows = slices(len(pieces.nodes) for pieces in self.pieces)
         self.log_posterior = corpus.proposal.log_posterior[scored]
-        where = (candidates.tokens[scored], candidates.tags[scored])
-        self.tables = NodeTables(
-            corpus.features, corpus.values, corpus.windows, corpus.tag_parts, where, self.rows, np.dtype(dtype)
-        )
-        self.arcs = [ArcParameters(pieces.keys, layout) for pieces in self.pieces]
+        tokens_of_nodes, tags = candidates.tokens[scored], candidates.tags[scored]
+        self.tables = NodeTables(corpus, tokens_of_nodes, tags, self.rows, self.dtype)
+        self.arcs = [ArcParameters(pieces.keys, self.layout) for pieces in self.pieces]
         self.residual = np.zeros(len(scored))
 
-    @property
-    def used(self) -> Sequence[int]:
-        """The packs that count: all of them, unless a subclass leaves some out."""
-        return range(len(self.pieces))
-
-    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+    def pack_losses(self, weights: np.ndarray) -> list[PieceLoss]:
         w, *_, posterior = np.split(weights, self.layout.bounds)
         scores = self.tables.scores(w, self.map)
 
@@ -173,35 +152,17 @@ class CandidateLikelihood:
             self.residual[self.rows[i]] = loss.nodes
             return loss
 
-        losses = self.map(one_pack, self.used)
-        gradient = self.gradient(self.residual)
-        for i, loss in zip(self.used, losses, strict=True):
-            self.arcs[i].add_gradient(loss.arcs, gradient)
-        gradient *= self.scale
-        distance = weights - self.layout.centre
-        gradient += 2 * self.l2 * distance
-        return float(self.scale * sum(loss.loss for loss in losses) + self.l2 * (distance @ distance)), gradient
+        return self.map(one_pack, self.used)
 
-    def gradient(self, residual: np.ndarray) -> np.ndarray:
-        """Compute the gradient of the residual of the nodes, for all weights but those of arcs."""
-        gradient = np.zeros(self.layout.size)
-        gradient[: self.layout.features_end] = self.tables.gradient(residual, self.map)
-        gradient[-1] = residual @ self.log_posterior
+    def feature_gradient(self, residual: np.ndarray) -> np.ndarray:
+        return self.tables.gradient(residual, self.map)
+
+    def chain_gradient(self, packs: list[PieceLoss]) -> np.ndarray:
+        gradient = np.zeros(self.layout.size - self.layout.features_end)
+        for i, pack in zip(self.used, packs, strict=True):
+            self.arcs[i].add_gradient(pack.arcs, gradient)
+        gradient[-1] = self.residual @ self.log_posterior
         return gradient
-
-    def curvature(self, weights: np.ndarray) -> np.ndarray:
-        """Estimate the diagonal of the second derivative, as `PenalizedLikelihood.curvature` does."""
-        self(weights)
-        variance = np.abs(self.residual)  # p, or 1 - p of a right node
-        variance *= 1 - variance
-        diagonal = 0.1 * self.layout.counts
-        features = slice(0, self.layout.features_end)
-        diagonal[features] = self.scale * self.tables.gradient(variance, self.map)
-        return diagonal + 2 * self.l2
-
-    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        """Apply a function to all items, on the threads there are."""
-        return list(self.pool.map(function, items) if self.pool else map(function, items))
 
 
 class ArcParameters:
@@ -223,19 +184,12 @@ class ArcParameters:
         return np.asarray(own[self.params].sum(axis=0) + self.barred)
 
     def add_gradient(self, arcs: np.ndarray, gradient: np.ndarray) -> None:
-        """Add the gradient of the residual of the distinct arcs."""
+        """Add the gradient of the chain's weights, given the residual of the distinct arcs."""
         for params in self.params:
-            sums = np.bincount(params, weights=arcs, minlength=self.none + 1)
-            gradient[self.first : self.first + self.none] += sums[:-1]
+            gradient[: self.none] += np.bincount(params, weights=arcs, minlength=self.none + 1)[:-1]
 
 
 def count_arcs(widths: np.ndarray, order: int) -> float:
     """Count the arcs of a text whose tokens have `widths` candidates, as if it were one sentence."""
     arcs = widths[:-1] * widths[1:]
     return float((arcs if order == 1 else arcs[:-1] * widths[2:]).sum())
-
-
-def pack_tokens(widths: np.ndarray, order: int) -> int:
-    """Choose the number of tokens of a pack, so that its arcs fit one block."""
-    per_token = max(1.0, count_arcs(widths, order) / max(1, len(widths)))
-    return max(1, min(PIECE_PACK_TOKENS, int(BLOCK_ARCS / 2 / per_token)))

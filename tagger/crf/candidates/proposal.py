@@ -4,9 +4,10 @@
 
 (Coarse-to-fine pruning: Charniak & Johnson 2005; Weiss & Taskar 2010; for CRF taggers Müller, Schmid & Schütze 2013.)
 Most tokens have one candidate. The logarithm of the HMM's probability is one more feature of each candidate, so that
-the CRF begins where the HMM ends. For training, the probabilities come from HMMs that have not seen the sentence: the
-corpus is cut into contiguous folds (sentence by sentence, parts of one document would be on both sides). The right tag
-joins the candidates where the HMM has missed it.
+the CRF begins where the HMM ends. For training, the probabilities come from HMMs that have not seen the sentence.
+A fold of the corpus is made of blocks from all over it: sentence by sentence, parts of one document would be on both
+sides; in one stretch, a fold would be a kind of text that the others lack. The right tag joins the candidates where the
+HMM has missed it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from tagger.corpus.partial import OPEN, Choices
 from tagger.hmm.tagger import HMMTagger
 from tagger.sentence import ANY, NO_TAG, Sentence, Words
 
-CROSS_FIT_FOLDS = 5
+FOLDS, BLOCKS = 5, 50  # block i belongs to fold i % FOLDS
 DEFAULT_THRESHOLD = 1e-3  # lowest probability of a candidate: 1.8 a token on EWT, 99.2 % have the right tag
 TOKENS_TOGETHER = 1 << 15  # in one lattice
 FLOOR = 0.1  # of the threshold: a candidate with a lower probability has this one
@@ -80,21 +80,29 @@ def cross_fit(
 
     The candidates of a fold come from an HMM that is trained on the other folds.
     """
-    folds = min(CROSS_FIT_FOLDS, len(sentences))
-    bounds = [len(sentences) * i // folds for i in range(folds + 1)]
+    folds = block_folds(len(sentences))
 
-    def propose_for(fold: tuple[int, int]) -> list[Proposal]:
-        begin, end = fold
-        rest = [*sentences[:begin], *sentences[end:]]
+    def propose_for(fold: np.ndarray) -> list[Proposal]:
+        members = set(fold.tolist())
+        rest = [sentence for i, sentence in enumerate(sentences) if i not in members]
         rest = rest if any(is_tagged(sentence) for sentence in rest) else list(sentences)
-        words = [s.words[:n] for s, n in zip(sentences[begin:end], lengths[begin:end].tolist(), strict=True)]
+        words = [sentences[i].words[: lengths[i]] for i in fold.tolist()]
         hmm = HMMTagger(**settings).learn(rest)
         return [renumbered(p, hmm.classes_, tag_set) for p in propose_all(hmm, words, threshold)]
 
     with ThreadPoolExecutor(threads) as pool:
         proposer = pool.submit(lambda: HMMTagger(**settings).learn(list(sentences)))
-        proposals = pool.map(propose_for, pairwise(bounds))
-        return proposer.result(), joined([proposal for fold in proposals for proposal in fold])
+        proposals = joined([proposal for fold in pool.map(propose_for, folds) for proposal in fold])
+        # From the tokens fold by fold to the tokens sentence by sentence.
+        begins = np.cumsum(lengths) - lengths
+        tokens = np.concatenate([consecutive(begins[fold], lengths[fold]) for fold in folds])
+        return proposer.result(), proposals.only(np.argsort(tokens))
+
+
+def block_folds(sentences: int) -> list[np.ndarray]:
+    """Divide sentences into folds, given as their numbers; there are fewer folds than FOLDS if sentences are fewer."""
+    fold = np.arange(sentences) * min(BLOCKS, sentences) // max(1, sentences) % FOLDS
+    return [np.flatnonzero(fold == number) for number in range(min(FOLDS, sentences))]
 
 
 def propose_all(hmm: HMMTagger, words: Sequence[Words], threshold: float) -> list[Proposal]:
