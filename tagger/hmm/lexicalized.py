@@ -148,11 +148,7 @@ class LexicalizedTransitions:
 
     def onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute log P(w | u, v, x)."""
-        P = self.backoff_onward(pairs, w, places) + self.counted_onward(w, places)
-        if self.allowed is not None:
-            P *= self.allowed[pairs % (self.K + 1), w]
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(P))
+        return np.asarray(np.log(self.backoff_onward(pairs, w, places) + self.counted_onward(w, places)))
 
     def backoff_onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute the term of P(w | u, v, x) that is a multiple of P(w | u, v)."""

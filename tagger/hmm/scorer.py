@@ -117,7 +117,12 @@ class PairScores:
         P = self.backoff_share[arcs.before]
         P *= self.model.transitions.along(arcs, self.pairs)
         P += np.repeat(self.model.counted_onward(w, places), arcs.widths)
-        return np.log(P, out=P)
+        if self.model.allowed is None:
+            return np.log(P, out=P)
+        v = self.pairs[arcs.before[arcs.begins]] % (self.model.K + 1)  # all arcs into a state have the same v
+        P *= np.repeat(self.model.allowed[v, w], arcs.widths)
+        with np.errstate(divide="ignore"):
+            return np.log(P, out=P)
 
 
 def candidate_lattice(
