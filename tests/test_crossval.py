@@ -79,7 +79,7 @@ def test_a_learning_curve_ends_with_the_whole_corpus():
     guesses = HMMTagger(order=1).fit(sentences).predict(dev)
     whole = evaluate(dev, guesses)
     assert rows[-1] == CurvePoint(sum(map(len, sentences)), whole.accuracy, whole.accuracy_interval)
-    assert rows[-1].accuracy > rows[0].accuracy
+    assert rows[-1].score > rows[0].score
 
 
 def test_a_contiguous_learning_curve_takes_the_beginning_of_the_corpus():
@@ -87,7 +87,7 @@ def test_a_contiguous_learning_curve_takes_the_beginning_of_the_corpus():
     rows = list(learning_curve(HMM, sentences, dev, 3, contiguous=True))
     parts = [sentences[: len(sentences) >> power] for power in (2, 1, 0)]
     assert [row.tokens for row in rows] == [sum(map(len, part)) for part in parts]
-    assert [row.accuracy for row in rows] == [HMMTagger(order=1).fit(part).score(dev) for part in parts]
+    assert [row.score for row in rows] == [HMMTagger(order=1).fit(part).score(dev) for part in parts]
 
 
 def test_slips_are_found():

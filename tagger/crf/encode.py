@@ -28,6 +28,7 @@ from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.hmm.tagger import HMMTagger
 from tagger.normalization import NFC, NormalizationForm
+from tagger.schemes import AUTO, NO_SCHEME, allowed_steps, training_scheme
 from tagger.sentence import Sentence
 from tagger.words.lexicon import Lexicon
 from tagger.words.overlap import fingerprints
@@ -50,6 +51,7 @@ class Encoding:
     threshold: float | None  # lowest probability of a candidate; None if all tags are candidates
     proposer: HMMTagger | None
     missed: int  # tokens whose right tag was no candidate
+    scheme: str | None  # of spans
 
 
 def encode_corpus(
@@ -60,13 +62,14 @@ def encode_corpus(
     if init:
         names, tag_set = tag_set, sorted({*tag_set, *init.classes_})
         tags, choices = renumber_tags(tag_set, names, tags, choices)
-    K = len(tag_set)
+    K, scheme = len(tag_set), scheme_of(settings, init, sentences, tag_set)
     tag_parts = TagParts(tag_set, (init and init.tag_parts_.separator) or separator_of(tag_set))
     template, classes = choose_template(settings.features, init, classes)
     templates = parse_templates(template, settings.features)
     words = [sentence.words for sentence in sentences]
     windows = Windows.of(words, margin(templates))
-    lengths, trained = np.array(list(map(len, words))), trained_lengths(words)
+    lengths, allowed = np.array(list(map(len, words))), allowed_steps(scheme, tag_set)
+    trained = legal_lengths(trained_lengths(words), lengths, tags, allowed)
     seen = fingerprints(windows.written, windows.at(0), lengths)
     fixed = tags != OPEN
     lexicon = Lexicon.of(windows.written, windows.at(0)[fixed], tags[fixed], K)
@@ -79,15 +82,35 @@ def encode_corpus(
     features, counts, values = learn_features(
         templates, events, event_tags, tag_parts, settings.min_count, settings.min_pair_count, classes
     )
-    corpus = EncodedCorpus(features, values, windows, trained, tags, choices, K, tag_parts)
+    corpus = EncodedCorpus(features, values, windows, trained, tags, choices, K, tag_parts, allowed=allowed)
     threshold = threshold_of(settings, init, K)
     hmm, missed = None, 0
     if threshold is not None:
-        corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold)
+        corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold, scheme)
         lexicon = lexicon if init else hmm.lexicon_  # the same words and counts
     layout = ParameterLayout(corpus, counts, order=settings.order)
-    encoding = Encoding(corpus, layout, tag_set, template, lexicon, seen, threshold, hmm, missed)
+    encoding = Encoding(corpus, layout, tag_set, template, lexicon, seen, threshold, hmm, missed, scheme)
     return continue_from(init, encoding, counts) if init else encoding
+
+
+def scheme_of(
+    settings: CRFTagger, init: CRFTagger | None, sentences: Sequence[Sentence], tag_set: list[str]
+) -> str | None:
+    """Return the span scheme of a new model: that of the initial model, whose rules the corpus must obey too."""
+    if init is None:
+        return training_scheme(settings.scheme, sentences, tag_set)
+    brought = init.scheme_ or NO_SCHEME
+    if settings.scheme not in (AUTO, brought):
+        raise TrainingError(f"scheme: expected {brought} with init, whose scheme is used, got {settings.scheme}")
+    return training_scheme(brought, sentences, tag_set)
+
+
+def legal_lengths(trained: np.ndarray, lengths: np.ndarray, tags: np.ndarray, allowed: np.ndarray | None) -> np.ndarray:
+    """Return the tokens of each sentence to train on, all of them where the tag before its final mark cannot end it."""
+    if allowed is None:
+        return trained
+    last = tags[np.cumsum(lengths) - lengths + trained - 1]
+    return np.where((last == OPEN) | allowed[last, -1], trained, lengths)
 
 
 def threshold_of(settings: CRFTagger, init: CRFTagger | None, K: int) -> float | None:
@@ -109,6 +132,7 @@ def add_candidates(
     init: CRFTagger | None,
     tag_set: list[str],
     threshold: float,
+    scheme: str | None,
 ) -> tuple[EncodedCorpus, HMMTagger, int]:
     """Add the candidates of each token to a corpus.
 
@@ -125,9 +149,10 @@ def add_candidates(
         proposal = joined(propose_all(hmm, words, threshold))
     else:
         threads = settings.threads or available_cores()
-        chosen = {"partial": settings.partial}
+        chosen = {"partial": settings.partial, "scheme": NO_SCHEME if corpus.allowed is None else AUTO}
         classes = corpus.features.classes
         hmm, proposal = cross_fit(chosen, sentences, corpus.lengths, tag_set, threshold, threads, classes)
+        hmm.scheme_ = scheme
     with_right, is_right, missed = with_gold(proposal, corpus.tags, corpus.choices, threshold)
     return replace(corpus, proposal=with_right, is_right=is_right, cross_fitted=proposal), hmm, missed
 

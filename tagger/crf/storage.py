@@ -101,6 +101,7 @@ def restore_proposer(model: CRFTagger, archive: Archive) -> HMMTagger | None:
     hmm = HMMTagger(**archive.checked_settings(settings, HMMTagger))
     archive.check(hmm.order == 2, "expected an HMM of second order to propose its candidates")
     hmm.classes_, hmm.column_, hmm.seen_, hmm.summary_ = model.classes_, model.column_, model.seen_, {}
+    hmm.scheme_ = model.scheme_
     arrays = archive.inside(PREFIX)
     hmm.restore(arrays)
     arrays.check_empty()

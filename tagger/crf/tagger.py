@@ -17,18 +17,20 @@ import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer, dense_scorer
+from tagger.chain.scores import forbid
 from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer
-from tagger.crf.settings import check_settings
+from tagger.crf.settings import check_settings, training_fingerprints
 from tagger.crf.storage import model_arrays, restore_model, rounded
 from tagger.crf.summary import crf_summary
 from tagger.crf.trigrams import TagTrigrams
+from tagger.evaluation.spans import check_metric
 from tagger.features.encoder import Features
 from tagger.features.tag_parts import TagParts
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms
-from tagger.models.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
+from tagger.models.checkpoint import Checkpoint
 from tagger.models.monitor import ProgressCallback, TrainingMonitor
 from tagger.models.summary import Section, TransitionTable
 from tagger.normalization import normalized_sentences
@@ -69,6 +71,11 @@ class CRFTagger(Tagger):
         The same limit for features of several words.
     patience : int
         With a dev set, training stops after this number of scorings without a gain; it is scored every five iterations.
+    scheme : str
+        Span scheme of the tags: ``bio``, ``iob1``, ``bioes``, ``bmes`` or ``none``; ``auto`` recognises it. Steps that
+        it forbids, such as ``O`` to ``I-PER``, have no part in training and decoding.
+    metric : str
+        What is measured on a dev set, and by `score`: ``accuracy``, or ``span-f1`` for tags with a scheme.
     partial : bool
         Read the tags ``?`` and ``A|B`` as any tag and as a choice of two; training sums over what they leave open.
     threads : int
@@ -92,6 +99,8 @@ class CRFTagger(Tagger):
     min_count: int = 1
     min_pair_count: int = 2
     patience: int = 10
+    scheme: str = "auto"
+    metric: str = "accuracy"
     partial: bool = False
     threads: int = 0
     template_: str = field(init=False)
@@ -155,6 +164,7 @@ class CRFTagger(Tagger):
         dev = dev_sentences(X_dev, y_dev)
         corpus, layout = self.encode(sentences, init, classes)
         check_dev(self.classes_, dev)
+        check_metric(self.metric, self.scheme_)
         trainer = self.trainer(corpus, layout, sentences)
         trainer.check_memory()
         monitor = TrainingMonitor(
@@ -165,7 +175,8 @@ class CRFTagger(Tagger):
             patience=self.patience,
             watch=watch,
             checkpoint=checkpoint,
-            fingerprints=self.fingerprints(sentences, dev, init) if checkpoint else {},
+            fingerprints=training_fingerprints(self, sentences, dev, init) if checkpoint else {},
+            metric=self.metric,
         )
         with threadpool_limits(limits=1, user_api="blas"):
             self.conclude(sentences, monitor.run(trainer.train))
@@ -178,7 +189,7 @@ class CRFTagger(Tagger):
         from tagger.crf.encode import encode_corpus
 
         encoding = encode_corpus(self, sentences, init, classes)
-        self.classes_, self.template_ = encoding.tag_set, encoding.template
+        self.classes_, self.template_, self.scheme_ = encoding.tag_set, encoding.template, encoding.scheme
         self.lexicon_, self.seen_ = encoding.lexicon, encoding.seen
         self.features_, self.tag_parts_ = encoding.corpus.features, encoding.corpus.tag_parts
         self.threshold_, self.proposer_, self.missed_ = encoding.threshold, encoding.proposer, encoding.missed
@@ -214,24 +225,8 @@ class CRFTagger(Tagger):
             self.features_ = self.features_.restricted(keep)
             self.weights_ = self.weights_[keep]
 
-    def fingerprints(
-        self, sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, init: CRFTagger | None
-    ) -> dict[str, str]:
-        """Hash everything that a checkpoint of this training belongs to."""
-        classes = self.features_.classes
-        return {
-            "corpus": corpus_fingerprint(sentences),
-            "dev set": corpus_fingerprint(dev),
-            "template": fingerprint([self.template_, self.min_count, self.min_pair_count]),
-            "tag set": fingerprint(self.classes_),
-            "chain": fingerprint([self.order, self.threshold_]),
-            "penalty": fingerprint([self.l1, self.l2]),
-            "word classes": fingerprint(() if classes is None else map(np.ndarray.tobytes, classes.arrays().values())),
-            "initial model": fingerprint([] if init is None else [init.weights_.tobytes(), init.template_]),
-        }
-
     def stored_settings(self) -> dict[str, Any]:
-        settings = self.get_params()
+        settings = super().stored_settings()
         del settings["threads"], settings["partial"]  # they belong to the machine and to the corpus
         return settings | {"features": Path(self.features).name, "candidates": str(self.candidates)}
 
@@ -246,7 +241,7 @@ class CRFTagger(Tagger):
     def scorer_in_form(self) -> Scorer:
         if self.proposer_ is None:
             emissions = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
-            return dense_scorer(self.start_, self.transitions_, self.end_, emissions)
+            return dense_scorer(self.start_, self.transitions_, self.end_, emissions, self.allowed_steps())
         from tagger.crf.candidates.scorer import proposing_scorer
 
         return proposing_scorer(self.candidate_scorer_in_form(), self.proposer_.scorer_in_form())
@@ -256,14 +251,17 @@ class CRFTagger(Tagger):
         from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD
         from tagger.crf.candidates.scorer import candidate_scorer
 
-        return candidate_scorer(self.proposal_scorer(), self.threshold_ or DEFAULT_THRESHOLD)
+        return candidate_scorer(
+            self.proposal_scorer(), self.threshold_ or DEFAULT_THRESHOLD, with_path=self.scheme_ is not None
+        )
 
     def proposal_scorer(self) -> ProposalScorer:
         """Build a scorer of sentences with proposed candidates."""
         from tagger.crf.candidates.scorer import ChainTable, node_scorer, proposal_scorer
 
         emissions = node_scorer(self.features_, self.weights_, self.tag_parts_)
-        table = ChainTable.of(self.order, self.start_, self.transitions_, self.end_, self.trigrams_)
+        chain_scores = forbid(self.allowed_steps(), self.start_, self.transitions_, self.end_)
+        table = ChainTable.of(self.order, *chain_scores, self.trigrams_)
         return proposal_scorer(table, emissions, float(self.posterior_weight_.sum()))  # 0 if there is no weight
 
     def build_candidate_scorer(self) -> CandidateScorer | None:

@@ -21,11 +21,12 @@ from tagger.corpus.labels import check_dev, training_sentences
 from tagger.crf.encode import form_of
 from tagger.crf.settings import check_settings
 from tagger.crf.tagger import CRFTagger
-from tagger.evaluation.metrics import accuracy
+from tagger.evaluation.spans import check_metric, score_by
 from tagger.experiments.crossval import fold_numbers
 from tagger.experiments.search import Setting, Trial
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
+from tagger.models.monitor import DEV_SCORES
 from tagger.models.results import by_sentence
 from tagger.sentence import Sentence
 
@@ -56,6 +57,7 @@ class SettingTrials:
         self.sentences = training_sentences(sentences, None, form_of(init))
         self.watch = watch
         corpus, self.layout = self.model.encode(self.sentences, init, classes)
+        check_metric(self.model.metric, self.model.scheme_)
         self.cross_fitted, self.lengths = corpus.cross_fitted, corpus.lengths
         self.begins = np.cumsum(self.lengths) - self.lengths
         self.test_sets: dict[int | None, list[Sentence]]  # by the fold left out of training, None for a dev set
@@ -86,7 +88,7 @@ class SettingTrials:
         return self.likelihood.observed()
 
     def judge(self, setting: Setting) -> Trial:
-        """Train with a setting, once for each test set, and measure the accuracy on all of them together."""
+        """Train with a setting, once for each test set, and measure the score on all of them together."""
         gold: list[Sentence] = []
         guesses: list[list[str]] = []
         results = {}
@@ -96,8 +98,8 @@ class SettingTrials:
             gold += sentences
             guesses += self.predict(fold, sentences)
         weights = sum(int(np.count_nonzero(result.x)) for result in results.values()) // len(results)
-        trial = Trial(setting, accuracy(gold, guesses) or 0.0, weights)
-        if self.best is None or trial.accuracy > self.best.accuracy:
+        trial = Trial(setting, score_by(self.model.metric, gold, guesses) or 0.0, weights)
+        if self.best is None or trial.score > self.best.score:
             self.best, self.results = trial, results
         return trial
 
@@ -166,5 +168,5 @@ class SettingTrials:
         result = replace(self.results[None], reason=reason)
         self.model.set_params(**asdict(self.best.setting))
         self.model.set_weights(self.layout.split(result.x))
-        self.model.conclude(self.sentences, result.figures() | {"dev_accuracy": self.best.accuracy})
+        self.model.conclude(self.sentences, result.figures() | {DEV_SCORES[self.model.metric]: self.best.score})
         return self.model

@@ -30,10 +30,11 @@ from tagger.chain.lattice import DenseLattice, Lattice, Scorer
 from tagger.chain.pack import batches
 from tagger.corpus.labels import tagged_sentences
 from tagger.errors import TaggerError
-from tagger.evaluation.metrics import accuracy
+from tagger.evaluation.spans import score_by
 from tagger.models.results import by_sentence, n_best
 from tagger.models.summary import Section, TransitionTable, parameter_sizes, tag_frequencies
 from tagger.normalization import normalized_sentences
+from tagger.schemes import allowed_steps
 from tagger.sentence import Sentence, Words, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
 
@@ -56,6 +57,8 @@ class Predictor(ABC):
     lexicon_: Lexicon
     seen_: np.ndarray  # hashes of the training sentences (`words.overlap`)
     column_: str = "upos"  # the CoNLL-U column of the tags, in the training corpus and in output
+    scheme_: str | None = None  # of the spans that the tags mark
+    metric: str = "accuracy"  # of `score`
     tokenizer_: str | None = None  # splits raw text into the words that the model expects: one of `TOKENIZERS`
 
     @abstractmethod
@@ -97,6 +100,10 @@ class Predictor(ABC):
         for group in batches([len(words) for words in sentences], tokens):
             lattice = score([sentences[i] for i in group.tolist()])
             yield group, lattice.restrict(allowed([X[i] for i in group.tolist()])) if allowed else lattice
+
+    def allowed_steps(self) -> np.ndarray | None:
+        """Tell which tag may follow which by the span scheme, (K + 1, K + 1); None without one."""
+        return allowed_steps(self.scheme_, self.classes_)
 
     def check_fitted(self) -> None:
         """Raise TaggerError before `fit`."""
@@ -193,7 +200,7 @@ class Predictor(ABC):
         return count
 
     def score(self, X: Iterable[Any], y: Iterable[Any] | None = None) -> float:
-        """Compute the accuracy on tagged sentences.
+        """Compute the accuracy on tagged sentences, or span F1 if that is the model's `metric`.
 
         Parameters
         ----------
@@ -204,10 +211,10 @@ class Predictor(ABC):
         Returns
         -------
         float
-            The share of tokens with the right tag; 0.0 without tokens.
+            The share of tokens with the right tag, or F1 of the spans; 0.0 without any.
         """
         gold = tagged_sentences(X, y)
-        return accuracy(gold, self.predict(gold)) or 0.0
+        return score_by(self.metric, gold, self.predict(gold)) or 0.0
 
 
 class Tagger(Predictor):
@@ -252,6 +259,7 @@ class Tagger(Predictor):
             ["tags", len(self.classes_)],
             ["words", len(self.lexicon_.words)],
             ["normalization", self.lexicon_.form or "none: words unchanged"],
+            *([["span scheme", self.scheme_]] if self.scheme_ else []),
             ["ambiguous words", int((self.lexicon_.rows.widths > 1).sum())],
             *([["tokenizer", self.tokenizer_]] if self.tokenizer_ else []),
         ]
@@ -277,7 +285,8 @@ class Tagger(Predictor):
 
     def stored_settings(self) -> dict[str, Any]:
         """Return the settings that the model file stores: those that change the result, so no paths and threads."""
-        return self.get_params()
+        # `scheme_` and the score on the dev set are stored as the model's own
+        return {name: value for name, value in self.get_params().items() if name not in ("scheme", "metric")}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name; `deep` is ignored (scikit-learn's signature)."""

@@ -30,6 +30,7 @@ from tagger.files.writing import atomic_writer
 from tagger.models.base import Predictor, Tagger
 from tagger.models.card import check_card, restore_card
 from tagger.pretrained import model_file
+from tagger.schemes import SCHEMES, fits
 from tagger.version import __version__
 
 FORMAT = 3  # 1: no normalization; 2: no candidates, 64-bit keys in the guesser of an HMM
@@ -72,7 +73,7 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
 
 def description(model: Tagger) -> dict[str, Any]:
     """Return what the member `meta` of a model file says about a fitted tagger."""
-    optional = {"tokenizer": model.tokenizer_, "card": model.card_}
+    optional = {"tokenizer": model.tokenizer_, "card": model.card_, "scheme": model.scheme_}
     return {
         "kind": model.kind,
         "settings": model.stored_settings(),
@@ -204,7 +205,10 @@ def build(archive: Archive) -> Tagger:
     archive.check(column in COLUMNS, f"expected column {' or '.join(COLUMNS)}, got {quote(column)}")
     tagger_class = model_class(kind)
     model = tagger_class(**archive.checked_settings(archive.setting("settings", dict), tagger_class))
-    model.classes_, model.column_ = tags, column
+    scheme = archive.meta.get("scheme")
+    fitting = scheme is None or (isinstance(scheme, str) and scheme in SCHEMES and fits(scheme, set(tags)))
+    archive.check(fitting, f"expected tags of the scheme {quote(str(scheme))}")
+    model.classes_, model.column_, model.scheme_ = tags, column, scheme
     model.tokenizer_, model.card_ = archive.meta.get("tokenizer"), restore_card(archive)
     archive.check(model.tokenizer_ in (None, *TOKENIZERS), f"expected a tokenizer among {', '.join(TOKENIZERS)}")
     model.summary_ = archive.setting("summary", dict)

@@ -158,8 +158,9 @@ class PooledTagger(CRFTagger):
         return weights
 
     def candidate_scorer_in_form(self) -> CandidateScorer:
-        counts = self.tag_counts()
-        return pooled_scorer(super().candidate_scorer_in_form(), self.coverage_, counts / counts.sum(), self.opinions_)
+        score, counts = super().candidate_scorer_in_form(), self.tag_counts()
+        by_token = self.scheme_ is None  # the best tags of tokens may form a tagging that a span scheme forbids
+        return pooled_scorer(score, self.coverage_, counts / counts.sum(), self.opinions_, by_token)
 
     def conclude(self, sentences: Sequence[Sentence], figures: dict[str, Any]) -> None:
         super().conclude(sentences, figures)

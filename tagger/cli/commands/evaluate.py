@@ -26,6 +26,7 @@ from tagger.cli.options import (
     report_option,
 )
 from tagger.cli.paths import INPUT, TEXT
+from tagger.cli.spans import SpanResults, scheme_option, span_results
 from tagger.corpus.conllu import COLUMNS
 from tagger.corpus.tag_map import TagMap
 from tagger.errors import CorpusError, several
@@ -88,6 +89,7 @@ class Side:
 @input_options
 @choice_option("--column", COLUMNS, "CoNLL-U column with the tags.  [default: the model's, else upos]")
 @map_option
+@scheme_option
 @click.option(
     "--calibration",
     is_flag=True,
@@ -105,6 +107,7 @@ def command(
     encoding: str,
     column: str | None,
     map_path: str | None,
+    scheme: str,
     calibration: bool,
     as_program: bool,
     output: str,
@@ -114,7 +117,8 @@ def command(
 
     GOLD may be - for standard input. With --predictions no model is needed; -m then only says which words are known.
     --map renames the tags of all sides before they are compared: a map from Penn to universal tags works for a GOLD
-    corpus with either.
+    corpus with either. If the tags mark spans (--scheme), precision, recall and F1 of these follow, as conlleval counts
+    them.
     """
     check_calibration(calibration, predictions)
     template, tag_map = load_page_template(report, "evaluation.html"), load_tag_map(map_path)
@@ -134,17 +138,18 @@ def command(
     lexicon, tags = (model.lexicon_, tag_set(model, tag_map)) if model else (None, None)
     result = replace(evaluate(sentences, judged.guesses, lexicon, tags), not_considered=judged.not_considered)
     comparisons = {rival.name: compare(sentences, judged.guesses, rival.guesses) for rival in rivals}
-    verdicts = [in_words(comparison, judged.name, name) for name, comparison in comparisons.items()]
+    spans = side_spans(scheme, None if tag_map else model, sentences, [judged, *rivals])
+    verdicts, span_scores = in_sentences(judged.name, comparisons, spans), spans.scores if spans else None
     confidence = side_confidences(judged, sentences, tags or []) if report or calibration else None
     bins = side_calibration(judged, sentences, confidence) if calibration else None
     if report:
         run = (sentences, judged.guesses, result, judged.model, lexicon, confidence, judged.speed, messages + verdicts)
-        title = page_title([predictions] if predictions else model_paths, gold)
-        write_text(report, evaluation_page(template, EvaluationRun(title, *run)))
+        page = EvaluationRun(page_title(predictions, model_paths, gold), *run, span_scores)
+        write_text(report, evaluation_page(template, page))
     if as_program:
-        write_json(output, figures(result, overlaps.get(model_name), judged.speed, comparisons, bins))
+        write_json(output, figures(result, overlaps.get(model_name), judged.speed, comparisons, bins, spans))
     else:
-        write_text(output, as_table(result, sentences, judged.speed, bins, verdicts))
+        write_text(output, as_table(result, sentences, judged.speed, bins, verdicts, span_scores))
 
 
 def rename_tags(tag_map: TagMap, sentences: list[Sentence], sides: list[Side], quiet: bool) -> list[Any]:
@@ -253,7 +258,22 @@ def tag_set(model: Predictor, tag_map: TagMap | None) -> Sequence[str]:
     return tag_map.tags(model.classes_) if tag_map else model.classes_
 
 
-def page_title(paths: Sequence[str], gold: str) -> str:
+def side_spans(
+    scheme: str, model: Predictor | None, sentences: list[Sentence], sides: list[Side]
+) -> SpanResults | None:
+    """Evaluate the spans of the first side; None for tags that mark no spans."""
+    known = model.scheme_ if model else None
+    return span_results(scheme, known, sentences, sides[0].name, {side.name: side.guesses for side in sides[::-1]})
+
+
+def in_sentences(name: str, comparisons: dict[str, Comparison], spans: SpanResults | None) -> list[str]:
+    """Describe the comparisons with the rivals, by accuracy and by spans."""
+    by_accuracy = [in_words(comparison, name, rival) for rival, comparison in comparisons.items()]
+    return by_accuracy + (spans.verdicts if spans else [])
+
+
+def page_title(predictions: str | None, model_paths: Sequence[str], gold: str) -> str:
+    paths = [predictions] if predictions else model_paths
     return f"{' and '.join(map(display_name, paths))} evaluated on {display_name(gold)}"
 
 
@@ -263,8 +283,10 @@ def figures(
     speed: float | None,
     comparisons: dict[str, Comparison],
     bins: Sequence[ConfidenceGroup] | None,
+    spans: SpanResults | None = None,
 ) -> dict[str, Any]:
     """Return the figures for programs; `bins` are those of the reliability table, None without it."""
     calibrated = {} if bins is None else {"calibration": calibration_json(bins)}
     rows = [{"model": name, **asdict(comparison)} for name, comparison in comparisons.items()]
-    return as_json(result) | {"training_overlap": overlap, "tokens_per_second": speed, "compare": rows} | calibrated
+    values = as_json(result) | {"training_overlap": overlap, "tokens_per_second": speed, "compare": rows} | calibrated
+    return values | (spans.json if spans else {})

@@ -11,6 +11,7 @@ from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_co
 from tagger.cli.interrupt import GracefulStop
 from tagger.cli.options import FREE_MEMORY, Count, Finite, file_option, max_memory_option, value_option
 from tagger.cli.paths import INPUT
+from tagger.cli.spans import settle_scheme
 from tagger.cli.training import (
     check_monitoring,
     monitor_options,
@@ -74,6 +75,7 @@ def command(
     check_monitoring(dev, checkpoint, quiet)
     need_torch()
     sentences = read_training_corpus(corpus, corpus_options, quiet)
+    settings["scheme"] = settle_scheme(settings["scheme"], sentences, corpus, False, quiet)
     dev_sentences = read_tagged(dev, corpus_options) if dev else None
     table = load_vectors(vectors, sentences, max_vectors) if vectors else None
     model = BiLSTMTagger(**settings)

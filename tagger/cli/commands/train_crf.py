@@ -24,6 +24,7 @@ from tagger.cli.options import (
 )
 from tagger.cli.paths import InputFile
 from tagger.cli.raw_text import check_class_sources, class_options, load_word_classes
+from tagger.cli.spans import settle_scheme
 from tagger.cli.training import (
     check_monitoring,
     monitor_options,
@@ -138,6 +139,8 @@ def train(
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
     dev_sentences = read_tagged(dev, corpus_options) if dev else None
     initial = load_initial(init, sentences, quiet) if init else None
+    if not initial:  # which brings its own
+        settings["scheme"] = settle_scheme(settings["scheme"], sentences, corpus, settings["partial"], quiet)
     table = load_word_classes(classes, unlabeled, corpus_options.encoding, quiet, sentences)
     model = kind(**settings | ({"order": initial.order} if initial else {}))
     model.column_, model.tokenizer_ = corpus_options.column, tokenizer
@@ -172,7 +175,7 @@ def check_options(dev: str | None, tune: bool, resume: bool, settings: dict[str,
 
 def load_initial(path: str, sentences: list[Sentence], quiet: bool) -> CRFTagger:
     """Load the CRF to adapt, which brings its own template; warn if it shares no tag with the corpus."""
-    brought = [f"--{name}" for name in ("features", "order", "candidates") if is_given(name)]
+    brought = [f"--{name}" for name in ("features", "order", "candidates", "scheme") if is_given(name)]
     if brought:
         raise click.UsageError(f"--init brings what its model was trained with: leave out {' and '.join(brought)}.")
     model = load_model(path)

@@ -12,6 +12,7 @@ from tagger.cli.corpus_input import CorpusOptions, read_training_corpus
 from tagger.cli.options import FREE_MEMORY, Count, file_option, max_memory_option, partial_option
 from tagger.cli.paths import INPUT
 from tagger.cli.raw_text import check_class_sources, class_options, load_word_classes
+from tagger.cli.spans import settle_scheme
 from tagger.cli.training import closing_line, model_warnings, setting_option, training_command
 from tagger.errors import several
 from tagger.hmm.tagger import HMMTagger
@@ -56,6 +57,7 @@ def command(
         raise click.UsageError("--partial: expected --order 2, got --order 1, which has no EM training.")
     check_class_sources({"--unlabeled": unlabeled, "--classes": classes})
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
+    settings["scheme"] = settle_scheme(settings["scheme"], sentences, corpus, settings["partial"], quiet)
     tags = {tag for sentence in sentences for tag in sentence.tags or ()}
     encoding = corpus_options.encoding
     model = HMMTagger(**settings).fit(
