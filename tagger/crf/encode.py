@@ -22,8 +22,17 @@ from tagger.crf.warm_start import continue_from
 from tagger.errors import TrainingError
 from tagger.escaping import quote
 from tagger.features.encoder import learn_features
+from tagger.features.observer import Observer
 from tagger.features.tag_parts import TagParts, separator_of
-from tagger.features.template import check_classes, class_features, class_sizes, margin, parse_templates, template_text
+from tagger.features.template import (
+    check_classes,
+    class_features,
+    class_sizes,
+    column_names,
+    margin,
+    parse_templates,
+    template_text,
+)
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.hmm.tagger import HMMTagger
@@ -67,11 +76,13 @@ def encode_corpus(
     template, classes = choose_template(settings.features, init, classes)
     templates = parse_templates(template, settings.features)
     words = [sentence.words for sentence in sentences]
-    windows = Windows.of(words, margin(templates))
+    observe = Observer(form_of(init), column_names(templates))
+    windows = Windows.of(observe(sentences), margin(templates))
+    by_word = Windows.of(words, 0) if observe.columns else windows
     lengths, trained = np.array(list(map(len, words))), trained_lengths(words)
-    seen = fingerprints(windows.written, windows.at(0), lengths)
+    seen = fingerprints(by_word.written, by_word.at(0), lengths)
     fixed = tags != OPEN
-    lexicon = Lexicon.of(windows.written, windows.at(0)[fixed], tags[fixed], K)
+    lexicon = Lexicon.of(by_word.written, by_word.at(0)[fixed], tags[fixed], K)
     # The lexicon counts all tokens; weights are learned from those that are kept.
     kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,)
     windows, tags, choices = windows.only(kept, trained, margin(templates)), tags[kept], choices.only(kept)
@@ -82,7 +93,7 @@ def encode_corpus(
         templates, events, event_tags, tag_parts, settings.min_count, settings.min_pair_count, classes
     )
     corpus = EncodedCorpus(features, values, windows, trained, tags, choices, K, tag_parts)
-    threshold = threshold_of(settings, init, K)
+    threshold = threshold_of(settings, init, K, bool(observe.columns))
     hmm, missed = None, 0
     if threshold is not None:
         corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold)
@@ -92,15 +103,19 @@ def encode_corpus(
     return continue_from(init, encoding, counts) if init else encoding
 
 
-def threshold_of(settings: CRFTagger, init: CRFTagger | None, K: int) -> float | None:
-    """Return the lowest probability of a candidate; None if all tags are candidates."""
+def threshold_of(settings: CRFTagger, init: CRFTagger | None, K: int, columns: bool) -> float | None:
+    """Return the lowest probability of a candidate; None if all tags are candidates.
+
+    An HMM sees no columns, so that without a number all tags are candidates of a template that looks at them.
+    """
     if init is not None:
         if settings.order != init.order or settings.candidates != "auto":
             expected = f"expected order={init.order} and candidates='auto' with init, whose candidates are used"
             raise TrainingError(f"{expected}, got order={settings.order} and candidates={settings.candidates!r}")
         return init.threshold_
     if settings.candidates == "auto":
-        return DEFAULT_THRESHOLD if settings.order == 2 or K > MAX_DENSE_TAGS else None
+        many = K > MAX_DENSE_TAGS and not columns
+        return DEFAULT_THRESHOLD if settings.order == 2 or many else None
     return None if settings.candidates == "all" else float(settings.candidates)
 
 

@@ -64,6 +64,7 @@ def restore_model(model: CRFTagger, archive: Archive) -> None:
     )
     model.tag_parts_ = TagParts(model.classes_, separator)
     model.features_ = Features.restore(archive, templates, model.tag_parts_.columns)
+    model.wanted_columns_ = model.features_.columns
     model.weights_ = archive.take("weights", "f", len(model.features_.rows.tags)).astype(np.float32)
     model.start_, model.end_ = (archive.take(name, "f", K).astype(np.float32) for name in ("start", "end"))
     model.transitions_ = archive.take("transitions", "f", K, K).astype(np.float32)

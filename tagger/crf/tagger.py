@@ -24,6 +24,7 @@ from tagger.crf.storage import model_arrays, restore_model
 from tagger.crf.summary import crf_summary, proposer_summary
 from tagger.crf.trigrams import TagTrigrams
 from tagger.features.encoder import Features
+from tagger.features.observer import Observer
 from tagger.features.tag_parts import TagParts
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
@@ -31,7 +32,6 @@ from tagger.models.base import Tagger, Terms
 from tagger.models.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
 from tagger.models.monitor import ProgressCallback, TrainingMonitor
 from tagger.models.summary import Section, TransitionTable
-from tagger.normalization import normalized_sentences
 from tagger.sentence import Sentence, Words
 
 if TYPE_CHECKING:
@@ -181,8 +181,8 @@ class CRFTagger(Tagger):
         self.classes_, self.template_ = encoding.tag_set, encoding.template
         self.lexicon_, self.seen_ = encoding.lexicon, encoding.seen
         self.features_, self.tag_parts_ = encoding.corpus.features, encoding.corpus.tag_parts
+        self.wanted_columns_, self.trigram_keys_ = self.features_.columns, encoding.layout.trigrams
         self.threshold_, self.proposer_, self.missed_ = encoding.threshold, encoding.proposer, encoding.missed
-        self.trigram_keys_ = encoding.layout.trigrams
         return encoding.corpus, encoding.layout
 
     def conclude(self, sentences: Sequence[Sentence], figures: dict[str, Any]) -> None:
@@ -205,8 +205,8 @@ class CRFTagger(Tagger):
         """Hash everything that a checkpoint of this training belongs to."""
         classes = self.features_.classes
         return {
-            "corpus": corpus_fingerprint(sentences),
-            "dev set": corpus_fingerprint(dev),
+            "corpus": corpus_fingerprint(sentences, self.wanted_columns_),
+            "dev set": corpus_fingerprint(dev, self.wanted_columns_),
             "template": fingerprint([self.template_, self.min_count, self.min_pair_count]),
             "tag set": fingerprint(self.classes_),
             "chain": fingerprint([self.order, self.threshold_]),
@@ -229,13 +229,17 @@ class CRFTagger(Tagger):
         self.trigrams_ = TagTrigrams(len(self.classes_), self.trigram_keys_, rounded(weights.trigrams))
         self.posterior_weight_ = weights.posterior.astype(np.float32)
 
+    def observer(self) -> Observer:
+        return Observer(self.lexicon_.form, self.wanted_columns_)
+
     def scorer_in_form(self) -> Scorer:
         if self.proposer_ is None:
             emissions = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
             return dense_scorer(self.start_, self.transitions_, self.end_, emissions)
         from tagger.crf.candidates.scorer import proposing_scorer
 
-        return proposing_scorer(self.candidate_scorer_in_form(), self.proposer_.scorer_in_form())
+        propose, words = self.proposer_.scorer_in_form(), self.observer().words
+        return proposing_scorer(self.candidate_scorer_in_form(), lambda sentences: propose(words(sentences)))
 
     def candidate_scorer_in_form(self) -> CandidateScorer:
         """Build a scorer of candidates, for sentences whose words are in the model's normalisation form."""
@@ -255,8 +259,8 @@ class CRFTagger(Tagger):
     def build_candidate_scorer(self) -> CandidateScorer | None:
         if self.proposer_ is not None:
             return None
-        score, form = self.candidate_scorer_in_form(), self.lexicon_.form
-        return lambda sentences, proposer: score(list(normalized_sentences(sentences, form)), proposer)
+        score, observe = self.candidate_scorer_in_form(), self.observer()
+        return lambda sentences, proposer: score(observe(sentences), proposer)
 
     def summarize(self) -> list[Section]:
         sections = crf_summary(

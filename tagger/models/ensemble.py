@@ -50,6 +50,9 @@ class Ensemble(Predictor):
                     f"{name}: expected the tags of {self.names[0]}, got others: {differ}. Use one tag set."
                 )
         self.classes_, self.column_ = first.classes_, first.column_
+        named = (member.columns_ for member in self.members if member.wanted_columns_)
+        self.columns_ = next(named, first.columns_)
+        self.wanted_columns_ = tuple(dict.fromkeys(name for member in self.members for name in member.wanted_columns_))
         self.lexicon_ = reduce(self.join, (member.lexicon_ for member in self.members))
         self.seen_ = reduce(np.union1d, (member.seen_ for member in self.members))
 

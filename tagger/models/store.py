@@ -18,8 +18,9 @@ from typing import IO, Any
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays, open_archive, write_archive
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS
-from tagger.errors import FileError, MissingModelError, ModelError
+from tagger.errors import CorpusError, FileError, MissingModelError, ModelError
 from tagger.escaping import quote, shortened
 from tagger.features.word_classes import WordClasses, read_clusters
 from tagger.files.reading import open_seekable, reason
@@ -64,8 +65,30 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
         "normalization": model.lexicon_.form,
         "summary": model.summary_,
         **model.describe(),
+        **column_description(model.columns_),
     }
     write(path, meta, {"seen": model.seen_} | model.arrays())
+
+
+def column_description(columns: ColumnNames) -> dict[str, Any]:
+    """Describe the names of columns; a model whose corpus had none has no such entry."""
+    named = {"names": list(columns.names), "word": columns.word, "tag": columns.tag}
+    return {"columns": named} if any(named.values()) else {}
+
+
+def restore_columns(archive: Archive) -> ColumnNames:
+    """Read the names of columns."""
+    if "columns" not in archive.meta:
+        return ColumnNames()
+    named = archive.setting("columns", dict)
+    names, word, tag = (named.get(field) for field in ("names", "word", "tag"))
+    fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    fits = fits and isinstance(word, str | None) and isinstance(tag, str | None)
+    archive.check(fits, "expected the names of its columns as texts")
+    try:
+        return ColumnNames(names=tuple(names or ()), word=word, tag=tag)
+    except CorpusError as error:
+        raise archive.error(str(error)) from None
 
 
 def load_model(path: str | os.PathLike[str]) -> Tagger:
@@ -173,7 +196,7 @@ def build(archive: Archive) -> Tagger:
     archive.check(column in COLUMNS, f"expected column {' or '.join(COLUMNS)}, got {quote(column)}")
     tagger_class = model_class(kind)
     model = tagger_class(**archive.checked_settings(archive.setting("settings", dict), tagger_class))
-    model.classes_, model.column_ = tags, column
+    model.classes_, model.column_, model.columns_ = tags, column, restore_columns(archive)
     model.summary_ = archive.setting("summary", dict)
     scalars = all(isinstance(value, SCALARS) for value in model.summary_.values())
     archive.check(scalars, "expected texts and numbers in the summary of its training")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tagger.cli.console import print_message, skipped_lines
-from tagger.cli.corpus_input import CorpusOptions, read_training_corpus
+from tagger.cli.corpus_input import CorpusOptions, read_training_corpus, remember_columns
 from tagger.cli.hints import InputHint, tag_check
 from tagger.cli.options import (
     FREE_MEMORY,
@@ -73,7 +73,7 @@ def command(
             f"{text}, after {several(iteration, 'iteration')}: log-likelihood + log prior {objective:,.1f}", quiet
         ),
     )
-    model.column_ = corpus_options.column
+    remember_columns(model, corpus_options, sentences)
     save_model(model, output)
     for message in [*model_warnings(model), closing_line(model, output, time.perf_counter() - begin)]:
         print_message(message, quiet)
