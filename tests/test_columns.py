@@ -14,6 +14,7 @@ from tagger.corpus.column_names import ColumnNames
 from tagger.errors import CorpusError, ModelError, TemplateError
 from tagger.experiments.search import Setting
 from tagger.experiments.trials import SettingTrials
+from tagger.features.foreign import is_foreign, left_out, translate
 from tagger.features.observer import Observer
 from tagger.features.template import describe, parse_templates
 from tagger.files.reading import Lines
@@ -368,3 +369,57 @@ def test_crossval_reads_the_columns_of_the_template(home, template):
     ]
     done = run(".", *args, "--json", "-q")
     assert done.code == 0, done.err
+
+
+# Templates of CRF++ and Wapiti
+
+THEIRS = r"""# a template
+U00:%x[-1,0]
+U01:%x[0,0]/%x[0,1]
+U:case %X[0,0]
+U:first %t[0,0,"^\u"] and %m[1,1,"..?$"]
+U:any %T[0,0,"^a/(b)"]
+*:both %x[0,1]
+U99:
+
+B
+"""
+LEFT_OUT = r"""B01:%x[0,0]
+U10:%x[@0,0]
+U11:%M[0,0,"..$"]
+U12:%x[0,0]/%x[1,0]/%x[2,0]/%x[3,0]
+U13:%x[0,7]
+U14:%y[0,0]
+X15:%x[0,0]
+"""
+
+
+def test_templates_of_other_programs_are_read_as_they_are():
+    text = translate(THEIRS, [None, "pos", "tag"])
+    assert [str(template) for template in parse_templates(text)] == [
+        "word[-1]", "word[0] & column:pos[0]", "lower[0]", r"match:/(?i)^a\/\(b\)/[0]", "column:pos[0]", "bias[0]",
+        r"match:/^[A-Z]/[0] & extract:/..?$/(column:pos)[1]",
+    ]  # fmt: skip
+    assert left_out(text) == ["line 7, *:both %x[0,1]: features of tag bigrams cannot be expressed"]
+
+
+def test_what_cannot_be_expressed_is_named_line_by_line():
+    lines = left_out(translate(LEFT_OUT, [None, "pos", "tag"]))
+    assert [line.split(",")[0] for line in lines] == [f"line {i}" for i in range(1, 8)]
+    assert all(line.split(": ")[0].endswith(their) for line, their in zip(lines, LEFT_OUT.split("\n"), strict=False))
+    assert not is_foreign(TEMPLATE)
+
+
+@pytest.mark.parametrize("names", [("--columns", "word,pos,tag"), ("--columns", "word,-,tag"), ()])
+def test_a_crf_is_trained_with_a_template_of_another_program(home, names):
+    (home / "their.tpl").write_text("U01:%x[0,1]\nU02:%x[-1,1]/%x[0,1]\nB\nB03:%x[0,0]\n")
+    done = run(
+        ".", "train-crf", "train.txt", *names, "--features", "their.tpl", "--max-iterations", 20, "-o", "their.npz"
+    )
+    if "word,-,tag" in names:
+        assert done.code == 1 and "expected a column '2'" in done.err
+        return
+    assert done.code == 0 and "warning: their.tpl: line 4, B03:%x[0,0]: features of tag bigrams" in done.err
+    gold = corpus(10, 8)
+    write_corpus("gold.txt", gold, format="columns")
+    assert json.loads(run(".", "eval", "gold.txt", "-m", "their.npz", "--json").out)["accuracy"] > 0.9

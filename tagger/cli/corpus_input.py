@@ -26,6 +26,7 @@ MAX_LENGTH = 5000  # tokens of a sentence
 MIN_TAGS_DOUBTED = 20  # a tag set of this size may be no tag set, if most tags occur once
 SENTENCE_ADVICE = "expected a sentence per line, or a blank line after each"
 UNMAPPED_SHOWN = 10  # tags
+UNNAMED_COLUMNS = (None, *map(str, range(2, 100)))  # the names of columns without a name, None for the words
 
 
 @dataclass(frozen=True)
@@ -83,19 +84,23 @@ def column_hint(head: list[str], format: str, columns: ColumnNames) -> str | Non
     return f"the lines have {count} columns; {used}; name them with e.g. --columns word,-,tag"
 
 
-def wanted_columns(features: str) -> tuple[str, ...]:
-    """Return the columns that a template looks at."""
+def wanted_columns(features: str, columns: ColumnNames, quiet: bool = True) -> tuple[str, ...]:
+    """Return the columns that a template looks at; print what could not be translated from another program's."""
+    from tagger.features.foreign import left_out
     from tagger.features.template import column_names, parse_templates, template_text
 
-    return column_names(parse_templates(template_text(features), features))
+    text = template_text(features, columns.places() or UNNAMED_COLUMNS)
+    for line in left_out(text):
+        print_message(f"warning: {features}: {line}; left out", quiet)
+    return column_names(parse_templates(text, features))
 
 
 def remember_columns(model: Tagger, options: CorpusOptions, sentences: Sequence[Sentence]) -> None:
     """Give a model the names of its training corpus's columns, with which it reads other corpora."""
     model.column_ = options.columns.column
-    format, *lines = sentences[0].layout or ("slash",)
     given = replace(DEFAULT_NAMES, word=options.columns.word, tag=options.columns.tag)
-    model.columns_ = ColumnNames.of_layout(lines) if format in COLUMN_FILES else given
+    named = ColumnNames.of_sentence(sentences[0])
+    model.columns_ = named if named.names else given
 
 
 def no_sentence_error(name: str, expected: str = "tagged sentences") -> CorpusError:

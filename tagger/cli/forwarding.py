@@ -36,7 +36,9 @@ def experiment_options(command: Decorated) -> Decorated:
     def collect(kind: str, options: tuple[str, ...], corpus_options: CorpusOptions, **others: Any) -> Any:
         factory = tagger_factory(kind, options)
         if "features" in factory.settings:
-            corpus_options = corpus_options.with_wanted(wanted_columns(factory.settings["features"]))
+            corpus_options = corpus_options.with_wanted(
+                wanted_columns(factory.settings["features"], corpus_options.columns)
+            )
         return command(factory=factory, corpus_options=corpus_options, **others)
 
     return combine(

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from tagger.errors import CorpusError
 from tagger.escaping import quote
+from tagger.sentence import Sentence
 
+COLUMN_FORMATS = ("tsv", "columns")  # whose sentences keep the names of their columns
 SKIPPED = "-"
 WORD, TAG = "word", "tag"
 FORBIDDEN = frozenset(" \t\n\r,()[]&#")  # in names: templates and command lines could not write them
@@ -95,6 +97,19 @@ class ColumnNames:
     def text(self) -> str:
         """Return the names, the word column and the tag column as one line of a layout."""
         return f"{','.join(self.names)} {self.word or WORD} {self.tag or TAG}"
+
+    def places(self) -> list[str | None]:
+        """List the names in order, None for the word column; columns to skip are called by their number."""
+        return [
+            None if i == self.word_place else str(i + 1) if name == SKIPPED else name
+            for i, name in enumerate(self.names)
+        ]
+
+    @classmethod
+    def of_sentence(cls, sentence: Sentence) -> ColumnNames:
+        """Return the names of the column file that a sentence was read from; none for other sentences."""
+        format, *lines = sentence.layout or ("",)
+        return cls.of_layout(lines) if format in COLUMN_FORMATS else DEFAULT_NAMES
 
     @classmethod
     def of_layout(cls, lines: Sequence[str]) -> ColumnNames:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagger.arrays.ragged import ranges
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import tag_numbers
 from tagger.corpus.partial import OPEN, Choices, read_choices, renumber_tags
@@ -73,7 +74,7 @@ def encode_corpus(
         tags, choices = renumber_tags(tag_set, names, tags, choices)
     K = len(tag_set)
     tag_parts = TagParts(tag_set, (init and init.tag_parts_.separator) or separator_of(tag_set))
-    template, classes = choose_template(settings.features, init, classes)
+    template, classes = choose_template(settings.features, init, classes, template_columns(sentences[0]))
     templates = parse_templates(template, settings.features)
     words = [sentence.words for sentence in sentences]
     observe = Observer(form_of(init), column_names(templates))
@@ -156,7 +157,14 @@ def read_tags(sentences: Sequence[Sentence], partial: bool) -> tuple[list[str], 
     return names, tags, Choices.none(len(names))
 
 
-def choose_template(name: str, init: CRFTagger | None, classes: WordClasses | None) -> tuple[str, WordClasses | None]:
+def template_columns(sentence: Sentence) -> list[str | None]:
+    """Return the names of the columns of a sentence's file in order, None for the words: what `%x[0,1]` counts."""
+    return ColumnNames.of_sentence(sentence).places() or [None, *(sentence.columns or {})]
+
+
+def choose_template(
+    name: str, init: CRFTagger | None, classes: WordClasses | None, columns: Sequence[str | None] = (None,)
+) -> tuple[str, WordClasses | None]:
     """Return the text of the template, and the word classes that it needs.
 
     An initial model brings both. A template that names no classes gets features of the classes given.
@@ -167,7 +175,7 @@ def choose_template(name: str, init: CRFTagger | None, classes: WordClasses | No
                 "classes: expected none with init, whose own word classes are used. Leave one of them out"
             )
         return init.template_, init.features_.classes
-    text = template_text(name)
+    text = template_text(name, columns)
     templates = parse_templates(text, name)
     if classes is not None and not class_sizes(templates):
         text += class_features(classes.sizes)

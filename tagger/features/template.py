@@ -20,6 +20,7 @@ import numpy as np
 from tagger.arrays.caching import cached_property
 from tagger.arrays.string_spans import StringSpans
 from tagger.errors import TemplateError
+from tagger.features.foreign import is_foreign, translate
 from tagger.features.functions import FUNCTIONS, NUMBERED, PATTERN_FUNCTIONS, WordForms
 from tagger.features.observer import by_column
 from tagger.features.patterns import compiled
@@ -49,10 +50,17 @@ class Template:
         return " & ".join(map(str, self.conjuncts))
 
 
-def template_text(name_or_path: str) -> str:
-    """Read the text of a shipped template or of a file."""
-    if name_or_path in SHIPPED:
-        return shipped(name_or_path)
+def template_text(name_or_path: str, columns: Sequence[str | None] = (None,)) -> str:
+    """Read the text of a shipped template or of a file; a template of CRF++ or Wapiti is translated (`foreign`).
+
+    `columns` are the names of the corpus's columns, None for the words.
+    """
+    text = shipped(name_or_path) if name_or_path in SHIPPED else file_text(name_or_path)
+    return translate(text, columns) if is_foreign(text) else text
+
+
+def file_text(name_or_path: str) -> str:
+    """Read the text of a file; that of a pipe once only."""
     if name_or_path != "-" and not exists(name_or_path):
         raise TemplateError(f"{name_or_path}: no such template; expected {', '.join(SHIPPED)} or a file")
     pipe = pipe_identity(name_or_path)

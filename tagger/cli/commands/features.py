@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import click
 
+from tagger.cli.corpus_input import UNNAMED_COLUMNS
 from tagger.cli.hints import InputHint, tag_check
 from tagger.cli.options import (
     column_options,
@@ -54,7 +55,7 @@ def command(
 
     For each token of FILE (default: standard input) a line: the word, then its features, separated by tabs.
     """
-    templates = parse_templates(template_text(features), features)
+    templates = parse_templates(template_text(features, columns.places() or UNNAMED_COLUMNS), features)
     table = load_normalized_classes(classes) if classes else None
     check_classes(templates, table, features)
     hint = InputHint(tag_check(), quiet=quiet)

@@ -120,7 +120,7 @@ def command(
     check_class_sources({"--init": init, "--unlabeled": unlabeled, "--classes": classes})
     check_monitoring(dev, checkpoint, quiet)
     initial = load_initial(init) if init else None
-    wanted = initial.wanted_columns_ if initial else wanted_columns(settings["features"])
+    wanted = initial.wanted_columns_ if initial else wanted_columns(settings["features"], corpus_options.columns, quiet)
     corpus_options = corpus_options.with_wanted(wanted)
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
     check_tags(initial, init, sentences, quiet)
