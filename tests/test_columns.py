@@ -16,6 +16,7 @@ from tagger.experiments.search import Setting
 from tagger.experiments.trials import SettingTrials
 from tagger.features.foreign import is_foreign, left_out, translate
 from tagger.features.observer import Observer
+from tagger.features.phrases import PhraseList
 from tagger.features.template import describe, parse_templates
 from tagger.files.reading import Lines
 from tagger.models.ensemble import Ensemble
@@ -198,7 +199,7 @@ def test_features_look_at_columns_as_they_are_and_through_functions():
     text = "column:pos[-1]\nsuffix:2(column:lemma)[0]\nmatch:/^[A-Z]/(column:pos)[0]\nlower[0]\n"
     templates = parse_templates(text + "extract:/[0-9]+/[0] & column:pos[0]")
     sentence = Sentence(["B2b", "c"], columns={"lemma": ["Beta", "x"], "pos": ["N", "v"]})
-    observed = Observer(columns=("pos", "lemma"))([sentence])[0]
+    observed = Observer(sources=("pos", "lemma"))([sentence])[0]
     first, second = describe(observed, templates)
     assert set(first) == {
         "column:pos[-1]=<before>", "suffix:2(column:lemma)[0]=ta", "match:/^[A-Z]/(column:pos)[0]", "lower[0]=b2b",
@@ -423,3 +424,58 @@ def test_a_crf_is_trained_with_a_template_of_another_program(home, names):
     gold = corpus(10, 8)
     write_corpus("gold.txt", gold, format="columns")
     assert json.loads(run(".", "eval", "gold.txt", "-m", "their.npz", "--json").out)["accuracy"] > 0.9
+
+
+# Lists of phrases
+
+
+@pytest.fixture
+def cities(tmp_path):
+    (tmp_path / "cities.txt").write_text("Paris\nNew  York\nNew York City\n\nYork\nSan Jose\n" + "x " * 11 + "\n")
+    path = tmp_path / "cities-template.txt"
+    path.write_text("list:cities.txt[0]\nlist:cities.txt[1] & bias[0]\n")
+    return str(path)
+
+
+def test_a_list_gives_the_place_in_the_longest_phrase(cities, tmp_path):
+    phrases = PhraseList.read("cities.txt", cities)
+    texts = ["New York City York", "in New", "York Paris", "New York New", "", "x " * 11]
+    expected = ["BIES", "..", "SS", "BE.", "", "." * 11]
+    for block in ([text.split() for text in texts], [[text] for text in ("Paris", "paris")]):
+        places = ["".join(place or "." for place in row) for row in phrases.places(block)]
+        assert places == (expected if len(block) > 2 else ["S", "."])
+
+
+def phrases_by_enumeration(words, phrases):
+    places, i = [], 0
+    while i < len(words):
+        n = max((n for n in range(1, 11) if i + n <= len(words) and tuple(words[i : i + n]) in phrases), default=0)
+        places += [None] if n == 0 else ["S"] if n == 1 else ["B", *["I"] * (n - 2), "E"]
+        i += max(n, 1)
+    return places
+
+
+def test_places_equal_those_by_enumeration():
+    generator = np.random.default_rng(5)
+    phrases = {tuple(generator.choice(list("abcé"), n).tolist()) for n in generator.integers(1, 5, 12).tolist()}
+    texts = [generator.choice(list("abcé"), n).tolist() for n in range(30)]
+    found = PhraseList.of("\n".join(" ".join(phrase) for phrase in [*phrases, *phrases])).places(texts)
+    assert found == [phrases_by_enumeration(words, phrases) for words in texts]
+
+
+def test_a_list_travels_in_the_model(cities, tmp_path):
+    X = [["in", "Paris"], ["Paris", "in"], ["in", "New", "York"], ["a", "b"]] * 5
+    y = [["O", "S"], ["S", "O"], ["O", "B", "E"], ["O", "O"]] * 5
+    model = CRFTagger(features=cities, l2=0.001, max_iterations=30, threads=1).fit(X, y)
+    save_model(model, tmp_path / "model.npz")
+    (tmp_path / "cities.txt").unlink()
+    loaded = load_model(tmp_path / "model.npz")
+    assert loaded.predict([["visit", "San", "Jose"], ["York"]]) == [["O", "B", "E"], ["S"]]
+    assert CRFTagger(max_iterations=5, threads=1).fit(X, y, init=loaded).lists_ is loaded.lists_
+    with pytest.raises(TemplateError, match=r"cities-template.txt: list:cities.txt: expected a file"):
+        CRFTagger(features=cities).fit(X, y)
+
+
+def test_features_shows_places_in_lists(cities):
+    out = run(".", "features", "--features", cities, input="New York\n").out
+    assert out.startswith("New\tlist:cities.txt[0]=B\tlist:cities.txt[1]=E & bias[0]\n")

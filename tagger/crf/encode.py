@@ -24,14 +24,17 @@ from tagger.errors import TrainingError
 from tagger.escaping import quote
 from tagger.features.encoder import learn_features
 from tagger.features.observer import Observer
+from tagger.features.phrases import PhraseList, read_lists
 from tagger.features.tag_parts import TagParts, separator_of
 from tagger.features.template import (
     check_classes,
     class_features,
     class_sizes,
     column_names,
+    list_names,
     margin,
     parse_templates,
+    sources_of,
     template_text,
 )
 from tagger.features.word_classes import WordClasses
@@ -62,6 +65,7 @@ class Encoding:
     threshold: float | None  # lowest probability of a candidate; None if all tags are candidates
     proposer: HMMTagger | None
     missed: int  # tokens whose right tag was no candidate
+    lists: dict[str, PhraseList]  # by name, for templates that name any
 
 
 def encode_corpus(
@@ -77,9 +81,10 @@ def encode_corpus(
     template, classes = choose_template(settings.features, init, classes, template_columns(sentences[0]))
     templates = parse_templates(template, settings.features)
     words = [sentence.words for sentence in sentences]
-    observe = Observer(form_of(init), column_names(templates))
+    lists = init.lists_ if init else read_lists(list_names(templates), settings.features)
+    observe = Observer(form_of(init), sources_of(templates), lists)
     windows = Windows.of(observe(sentences), margin(templates))
-    by_word = Windows.of(words, 0) if observe.columns else windows
+    by_word = Windows.of(words, 0) if observe.sources else windows
     lengths, trained = np.array(list(map(len, words))), trained_lengths(words)
     seen = fingerprints(by_word.written, by_word.at(0), lengths)
     fixed = tags != OPEN
@@ -94,13 +99,13 @@ def encode_corpus(
         templates, events, event_tags, tag_parts, settings.min_count, settings.min_pair_count, classes
     )
     corpus = EncodedCorpus(features, values, windows, trained, tags, choices, K, tag_parts)
-    threshold = threshold_of(settings, init, K, bool(observe.columns))
+    threshold = threshold_of(settings, init, K, bool(column_names(templates)))
     hmm, missed = None, 0
     if threshold is not None:
         corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold)
         lexicon = lexicon if init else hmm.lexicon_  # the same words and counts
     layout = ParameterLayout(corpus, counts, order=settings.order)
-    encoding = Encoding(corpus, layout, tag_set, template, lexicon, seen, threshold, hmm, missed)
+    encoding = Encoding(corpus, layout, tag_set, template, lexicon, seen, threshold, hmm, missed, lists)
     return continue_from(init, encoding, counts) if init else encoding
 
 

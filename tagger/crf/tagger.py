@@ -20,12 +20,14 @@ from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer
 from tagger.crf.settings import check_settings
-from tagger.crf.storage import model_arrays, restore_model
+from tagger.crf.storage import model_arrays, restore_model, rounded
 from tagger.crf.summary import crf_summary, proposer_summary
 from tagger.crf.trigrams import TagTrigrams
 from tagger.features.encoder import Features
 from tagger.features.observer import Observer
+from tagger.features.phrases import PhraseList
 from tagger.features.tag_parts import TagParts
+from tagger.features.template import column_names
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
     from tagger.crf.candidates.scorer import ProposalScorer
     from tagger.crf.parameters import ChainWeights, EncodedCorpus, ParameterLayout
     from tagger.hmm.tagger import HMMTagger
-
-LEVELS = 512  # of a stored weight's size
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -96,6 +96,7 @@ class CRFTagger(Tagger):
     template_: str = field(init=False)
     tag_parts_: TagParts = field(init=False)
     features_: Features = field(init=False)
+    lists_: dict[str, PhraseList] = field(init=False)  # the lists of phrases that the template names
     weights_: np.ndarray = field(init=False)  # (P,) float32
     start_: np.ndarray = field(init=False)  # (K,) float32, as are the next two
     transitions_: np.ndarray = field(init=False)  # (K, K)
@@ -181,7 +182,8 @@ class CRFTagger(Tagger):
         self.classes_, self.template_ = encoding.tag_set, encoding.template
         self.lexicon_, self.seen_ = encoding.lexicon, encoding.seen
         self.features_, self.tag_parts_ = encoding.corpus.features, encoding.corpus.tag_parts
-        self.wanted_columns_, self.trigram_keys_ = self.features_.columns, encoding.layout.trigrams
+        self.wanted_columns_, self.lists_ = column_names(self.features_.templates), encoding.lists
+        self.trigram_keys_ = encoding.layout.trigrams
         self.threshold_, self.proposer_, self.missed_ = encoding.threshold, encoding.proposer, encoding.missed
         return encoding.corpus, encoding.layout
 
@@ -212,6 +214,7 @@ class CRFTagger(Tagger):
             "chain": fingerprint([self.order, self.threshold_]),
             "penalty": fingerprint([self.l1, self.l2]),
             "word classes": fingerprint(() if classes is None else map(np.ndarray.tobytes, classes.arrays().values())),
+            "lists": fingerprint(phrases.phrases.hashes.tobytes() for phrases in self.lists_.values()),
             "initial model": fingerprint([] if init is None else [init.weights_.tobytes(), init.template_]),
         }
 
@@ -230,7 +233,7 @@ class CRFTagger(Tagger):
         self.posterior_weight_ = weights.posterior.astype(np.float32)
 
     def observer(self) -> Observer:
-        return Observer(self.lexicon_.form, self.wanted_columns_)
+        return Observer(self.lexicon_.form, self.features_.sources, self.lists_)
 
     def scorer_in_form(self) -> Scorer:
         if self.proposer_ is None:
@@ -288,13 +291,3 @@ class CRFTagger(Tagger):
         proposer = self.proposer_.stored_settings() if self.proposer_ else None
         template = {"template": self.template_, "separator": self.tag_parts_.separator}
         return template | {"threshold": self.threshold_, "proposer": proposer}
-
-
-def rounded(weights: np.ndarray) -> np.ndarray:
-    """Round to whole multiples of a power of two, the largest of them at most LEVELS.
-
-    A model file takes a third of the room, and no accuracy is lost (docs/lab-notes/training.md).
-    """
-    highest = np.abs(weights).max(initial=0.0)
-    step = np.exp2(np.ceil(np.log2(highest / LEVELS))) if highest else 1.0
-    return np.asarray(np.round(weights / step) * step, np.float32)

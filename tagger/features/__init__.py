@@ -6,7 +6,8 @@ Read in this order:
 - `syntax`: one line of a template, parsed and checked; `patterns`: the regular expressions that are allowed in it;
 - `template`: templates as text, one feature per line; shipped ones in `templates/`;
 - `foreign`: templates of CRF++ and Wapiti;
-- `observer`: what templates look at: words, or words with columns;
+- `phrases`: lists of words and phrases;
+- `observer`: what templates look at: words, columns, places in lists;
 - `encoder`: all features of a corpus as ids, learned once, looked up for new text;
 - `tag_parts`: features shared by tags with a common part (NNG in NNG+JKB);
 - `word_classes`: classes of words from raw text as features;

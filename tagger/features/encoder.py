@@ -32,7 +32,7 @@ from tagger.errors import TemplateError
 from tagger.escaping import quote
 from tagger.features.syntax import Conjunct
 from tagger.features.tag_parts import TagParts
-from tagger.features.template import Template, class_sizes, column_names, function_values, functions_of, margin
+from tagger.features.template import Template, class_sizes, function_values, functions_of, margin, sources_of
 from tagger.features.word_classes import WordClasses
 from tagger.words.windows import MARKS, Windows
 
@@ -54,7 +54,7 @@ class Features:
     def __post_init__(self) -> None:
         self.bases = np.cumsum([0, *map(len, self.keys)])  # first feature of each template
         self.functions = functions_of(self.templates)
-        self.columns = column_names(self.templates)
+        self.sources = sources_of(self.templates)
         self.radix = len(self.strings) + MARKS
 
     @cached_property
@@ -70,9 +70,9 @@ class Features:
     def values(self, words: Sequence[Any]) -> dict[str, np.ndarray]:
         """For each function, look up the ids (words + 2,) of its values at the words and of the two marks.
 
-        A word is a tuple of the word and its columns, if the templates look at columns (`Observer`).
+        A word is a tuple, if the templates look at more than words (`Observer`).
         """
-        spans = function_values(self.functions, words, self.columns, self.classes)
+        spans = function_values(self.functions, words, self.sources, self.classes)
         ids = self.strings.find(StringSpans.joined(list(spans.values()))).reshape(len(spans), len(words))
         return {name: with_marks(row, self.radix) for name, row in zip(spans, ids, strict=True)}
 
@@ -195,7 +195,7 @@ def learn_features(
     Returned are the features, the count of each parameter (P,), and `Features.values` of the distinct words.
     """
     strings, values = learn_values(
-        function_values(functions_of(templates), windows.words, column_names(templates), classes)
+        function_values(functions_of(templates), windows.words, sources_of(templates), classes)
     )
     radix, W = len(strings) + MARKS, tag_parts.columns
     tokens, columns = tag_parts.events(tags)  # for features of one word; those of several get whole tags only

@@ -3,7 +3,7 @@
     conjunct = function [":" argument] ["(column:" name ")"] ["[" offset "]"]
 
 The argument is a number or a range for functions such as `suffix`, a pattern between slashes for `match` and `extract`,
-and a name for `column`. `column:pos[0]` is short for `word(column:pos)[0]`.
+a name for `column`, and a file for `list`. `column:pos[0]` is short for `word(column:pos)[0]`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from tagger.features.patterns import compiled
 MAX_OFFSET = 100
 MAX_CLASSES = 1 << 20
 MAX_CONJUNCTS = 3
-CLASS, COLUMN = "class", "column"
+CLASS, COLUMN, LIST = "class", "column", "list"
+LIST_PREFIX = f"{LIST}:"  # of the names under which the places in lists are observed, like columns
 CONJUNCT = re.compile(
     r"(?P<name>[a-z]+)"
     r"(:(?:(?P<low>\d{1,9})(?:-(?P<high>\d{1,9}))?(?=[\s(\[&#]|$)|/(?P<pattern>(?:[^/\\]|\\.)+)/|(?P<text>[^\s()\[\]&#]+)))?"
@@ -45,8 +46,8 @@ class Conjunct:
     @property
     def function(self) -> str:
         """The function with all but its offset, `suffix:3(column:lemma)`."""
-        if self.column is not None and self.name == "word":
-            return f"{COLUMN}:{self.column}"
+        if self.column is not None and self.name in ("word", LIST):
+            return self.column if self.name == LIST else f"{COLUMN}:{self.column}"
         argument = "" if self.number is None else f":{self.number}"
         argument += "" if self.pattern is None else f":/{self.pattern}/"
         return f"{self.name}{argument}" + ("" if self.column is None else f"(column:{self.column})")
@@ -81,31 +82,33 @@ def parse_conjunct(match: re.Match[str]) -> list[Conjunct]:
         raise TemplateError(f"expected an offset from -{MAX_OFFSET} to {MAX_OFFSET}, got {offset}")
     check_argument(match)
     if name == COLUMN:
-        return [Conjunct("word", None, offset, match["text"] or number_text(match))]
+        return [Conjunct("word", None, offset, argument_text(match))]
+    if name == LIST:
+        return [Conjunct(LIST, None, offset, LIST_PREFIX + argument_text(match))]
     if name in PATTERN_FUNCTIONS:
         compiled(pattern)
         return [Conjunct(name, None, offset, column, pattern)]
     return [Conjunct(name, number, offset, column) for number in numbers(match)]
 
 
-def number_text(match: re.Match[str]) -> str:
-    """Return an argument that looks like a number or range as text."""
-    return match["low"] + (f"-{match['high']}" if match["high"] else "")
+def argument_text(match: re.Match[str]) -> str:
+    """Return an argument as text, also one that looks like a number or a range."""
+    return match["text"] or match["low"] + (f"-{match['high']}" if match["high"] else "")
 
 
 def check_argument(match: re.Match[str]) -> None:
     """Refuse an unknown function, and an argument that a function does not take."""
     name, low, pattern, text = match["name"], match["low"], match["pattern"], match["text"]
     numbered = [*NUMBERED, CLASS]
-    if name not in (*FUNCTIONS, *numbered, *PATTERN_FUNCTIONS, COLUMN):
-        named = [f"{COLUMN}:NAME", *(f"{pattern}:/PATTERN/" for pattern in PATTERN_FUNCTIONS)]
+    if name not in (*FUNCTIONS, *numbered, *PATTERN_FUNCTIONS, COLUMN, LIST):
+        named = [f"{COLUMN}:NAME", f"{LIST}:FILE", *(f"{pattern}:/PATTERN/" for pattern in PATTERN_FUNCTIONS)]
         known = ", ".join(sorted([*FUNCTIONS, *(f"{name}:n" for name in numbered), *named]))
         raise TemplateError(f"unknown function {quote(name)}; expected one of {known}")
-    if name == COLUMN and (match["column"] or (text is None and low is None)):
-        raise TemplateError(f"{name} takes a name, as in column:pos")
+    if name in (COLUMN, LIST) and (match["column"] or (text is None and low is None)):
+        raise TemplateError(f"{name} takes a name, as in {name}:{'pos' if name == COLUMN else 'cities.txt'}")
     if name in PATTERN_FUNCTIONS and pattern is None:
         raise TemplateError(f"{name} takes a pattern between slashes, as in {name}:/^[A-Z]/")
-    if name in (COLUMN, *PATTERN_FUNCTIONS):
+    if name in (COLUMN, LIST, *PATTERN_FUNCTIONS):
         return
     if (name in numbered) != (low is not None) or pattern is not None or text is not None:
         raise TemplateError(f"{name} takes {'a number, as in ' + name + ':3' if name in numbered else 'no number'}")

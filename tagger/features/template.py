@@ -22,9 +22,9 @@ from tagger.arrays.string_spans import StringSpans
 from tagger.errors import TemplateError
 from tagger.features.foreign import is_foreign, translate
 from tagger.features.functions import FUNCTIONS, NUMBERED, PATTERN_FUNCTIONS, WordForms
-from tagger.features.observer import by_column
+from tagger.features.observer import split_sources
 from tagger.features.patterns import compiled
-from tagger.features.syntax import CLASS, Conjunct, parse_line
+from tagger.features.syntax import CLASS, LIST, LIST_PREFIX, Conjunct, parse_line
 from tagger.features.word_classes import SIZES, WordClasses
 from tagger.files.reading import Lines, exists, pipe_identity
 from tagger.words.vocabulary import Vocabulary, word_ids
@@ -124,10 +124,20 @@ def class_sizes(templates: list[Template]) -> list[int]:
     return sorted({f.number for f in functions_of(templates) if f.name == CLASS and f.number is not None})
 
 
-def column_names(templates: list[Template]) -> tuple[str, ...]:
-    """List the columns that the templates look at, besides the words."""
+def sources_of(templates: list[Template]) -> tuple[str, ...]:
+    """List what the templates look at besides the words: names of columns, and of lists with their prefix."""
     named = (conjunct.column for template in templates for conjunct in template.conjuncts)
     return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+def column_names(templates: list[Template]) -> tuple[str, ...]:
+    """List the columns that the templates look at."""
+    return tuple(name for name in sources_of(templates) if not name.startswith(LIST_PREFIX))
+
+
+def list_names(templates: list[Template]) -> tuple[str, ...]:
+    """List the lists of phrases that the templates look at."""
+    return tuple(name.removeprefix(LIST_PREFIX) for name in sources_of(templates) if name.startswith(LIST_PREFIX))
 
 
 def margin(templates: list[Template]) -> int:
@@ -138,28 +148,30 @@ def margin(templates: list[Template]) -> int:
 def function_values(
     functions: Iterable[Conjunct],
     tokens: Sequence[Any],
-    columns: tuple[str, ...] = (),
+    sources: tuple[str, ...] = (),
     classes: WordClasses | None = None,
 ) -> dict[str, StringSpans]:
-    """Evaluate each function at each token, a word or a tuple of a word and these columns; `class` needs `classes`."""
-    sources = {name: DistinctForms.of(values, not columns) for name, values in by_column(tokens, columns).items()}
-    rows = None if classes is None else classes.find(sources[None].words)
+    """Evaluate each function at each token, a word or a tuple of a word and these sources; `class` needs `classes`."""
+    by_source = {name: DistinctForms.of(values, not sources) for name, values in split_sources(tokens, sources).items()}
+    rows = None if classes is None else classes.find(by_source[None].words)
 
     def values(function: Conjunct, forms: WordForms) -> StringSpans:
         if function.name == CLASS:
             assert classes is not None and rows is not None and function.number is not None
             return classes.names(function.number, rows)
+        if function.name == LIST:
+            return StringSpans.of_some(forms.words)
         if function.pattern is not None:
             return PATTERN_FUNCTIONS[function.name](compiled(function.pattern), forms)
         if function.number is None:
             return FUNCTIONS[function.name](forms)
         return NUMBERED[function.name](function.number, forms)
 
-    return {f.function: sources[f.column].at_tokens(values(f, sources[f.column])) for f in functions}
+    return {f.function: by_source[f.column].at_tokens(values(f, by_source[f.column])) for f in functions}
 
 
 class DistinctForms(WordForms):
-    """The distinct strings of one column, and the place of each token's string among them."""
+    """The distinct strings of one source, and the place of each token's string among them."""
 
     places: np.ndarray | None = None  # (tokens,); None if the strings are distinct already
 
@@ -201,7 +213,7 @@ def filled(
 
     Outside the sentence values are `<before>` and `<after>`.
     """
-    spans = function_values(functions_of(templates), sentence, column_names(templates), classes)
+    spans = function_values(functions_of(templates), sentence, sources_of(templates), classes)
     values = {name: strings.strings() for name, strings in spans.items()}
 
     def fill(conjunct: Conjunct, i: int) -> str | None:

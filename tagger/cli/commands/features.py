@@ -21,7 +21,16 @@ from tagger.cli.paths import INPUT
 from tagger.corpus.column_names import ColumnNames
 from tagger.escaping import encoded
 from tagger.features.observer import Observer
-from tagger.features.template import check_classes, column_names, describe, parse_templates, template_text
+from tagger.features.phrases import read_lists
+from tagger.features.template import (
+    check_classes,
+    column_names,
+    describe,
+    list_names,
+    parse_templates,
+    sources_of,
+    template_text,
+)
 from tagger.features.word_classes import WordClasses
 from tagger.files.reading import Lines
 from tagger.files.writing import open_output
@@ -59,8 +68,8 @@ def command(
     table = load_normalized_classes(classes) if classes else None
     check_classes(templates, table, features)
     hint = InputHint(tag_check(), quiet=quiet)
-    observe = Observer(NFC, column_names(templates))
-    names = replace(columns, wanted=observe.columns)
+    observe = Observer(NFC, sources_of(templates), read_lists(list_names(templates), features))
+    names = replace(columns, wanted=column_names(templates))
     with open_output(output) as stream:
         for sentence in hint.read_untagged(Lines(file, encoding), input_format, columns=names):
             features_of_tokens = describe(observe([sentence])[0], templates, table)
