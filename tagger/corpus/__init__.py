@@ -195,11 +195,12 @@ def write_corpus(
     >>> from tagger import Sentence, write_corpus
     >>> write_corpus("corpus.txt", [Sentence(["Dogs", "bark"], ["NNS", "VBP"])])
     """
+    columns = ColumnNames(column)
     with open_output(os.fspath(path)) as stream:
         for i, item in enumerate(contents(sentences, "sentences", "a list of sentences")):
             sentence = plain_sentence(item, f"sentences[{i}]")
             sentence = sentence if isinstance(sentence, Sentence) else Sentence(sentence)
-            stream.write(render(sentence, format, ColumnNames(column)))
+            stream.write(render(sentence, format, columns))
 
 
 def render(sentence: Sentence, format: str, columns: ColumnNames = DEFAULT_NAMES) -> bytes:

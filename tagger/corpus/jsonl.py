@@ -26,6 +26,7 @@ TOO_DEEP = "expected a JSON object that is nested less deeply"
 def read(lines: Lines, tagged: bool | None, columns: ColumnNames) -> Iterator[Sentence]:
     """Yield the sentences; every other list with a string or number for each word is a column."""
     word_key, tag_key = columns.word or "words", columns.tag or "tags"
+    known = {word_key, tag_key, *OWN_KEYS}
     for line in lines:
         if not line.strip(" \t"):
             if not tagged:
@@ -40,8 +41,9 @@ def read(lines: Lines, tagged: bool | None, columns: ColumnNames) -> Iterator[Se
                 f'a list "{word_key}"' if tagged is False else f'lists "{word_key}" and "{tag_key}" of one length'
             )
             raise lines.error(f"expected {expected} of non-empty strings, got {quote(line)}")
-        others = read_columns(record, len(words), {word_key, tag_key, *OWN_KEYS}) if len(record) > 1 else {}
-        columns.check_wanted(others, f"{lines.name}:{lines.number}")
+        others = read_columns(record, len(words), known) if record.keys() - known else {}
+        if columns.wanted:
+            columns.check_wanted(others, f"{lines.name}:{lines.number}")
         if words or not tagged:
             yield Sentence(words, tags, ("jsonl", line), line=lines.number, columns=others or None)
 
