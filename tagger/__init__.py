@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from tagger.hmm.tagger import HMMTagger
     from tagger.models.store import load_model, save_model
     from tagger.neural.tagger import BiLSTMTagger
+    from tagger.pooled.tagger import PooledTagger
     from tagger.sentence import Sentence
 
 __all__ = [
     "BiLSTMTagger",
     "CRFTagger",
     "HMMTagger",
+    "PooledTagger",
     "Sentence",
     "TaggerError",
     "__version__",
@@ -43,6 +45,7 @@ MODULES = {  # where each public name is defined
     "BiLSTMTagger": "neural.tagger",
     "CRFTagger": "crf.tagger",
     "HMMTagger": "hmm.tagger",
+    "PooledTagger": "pooled.tagger",
     "Sentence": "sentence",
     "TaggerError": "errors",
     "evaluate": "evaluation.metrics",

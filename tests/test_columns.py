@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from program import run
 
-from tagger import CRFTagger, HMMTagger, Sentence, load_model, read_corpus, save_model, write_corpus
+from tagger import CRFTagger, HMMTagger, PooledTagger, Sentence, load_model, read_corpus, save_model, write_corpus
 from tagger.corpus import COLUMN_FILES, line_of, read_sentences, recognize_format, render
 from tagger.corpus.column_names import ColumnNames
 from tagger.errors import CorpusError, ModelError, TemplateError
@@ -479,3 +479,14 @@ def test_a_list_travels_in_the_model(cities, tmp_path):
 def test_features_shows_places_in_lists(cities):
     out = run(".", "features", "--features", cities, input="New York\n").out
     assert out.startswith("New\tlist:cities.txt[0]=B\tlist:cities.txt[1]=E & bias[0]\n")
+
+
+def test_a_pool_sees_columns(template, tmp_path):
+    pool = PooledTagger(features=template, candidates=1e-6, max_iterations=20, threads=1).fit(corpus())
+    assert pool.score(corpus(20, 5)) > 0.6  # the HMM has a vote, and sees words only
+    save_model(pool, tmp_path / "pool.npz")
+    test = corpus(5, 6)
+    assert load_model(tmp_path / "pool.npz").predict(test) == pool.predict(test)
+    hmm = HMMTagger().fit(corpus())
+    with pytest.raises(ModelError, match="add: expected features of words only"):
+        PooledTagger(features=template, max_iterations=2, threads=1).fit(corpus(), add=[hmm])

@@ -49,8 +49,6 @@ from tagger.words.windows import Windows
 if TYPE_CHECKING:
     from tagger.crf.tagger import CRFTagger
 
-MAX_DENSE_TAGS = 128  # from here on training on all tags takes minutes (docs/lab-notes/candidates.md)
-
 
 @dataclass(frozen=True)
 class Encoding:
@@ -120,8 +118,7 @@ def threshold_of(settings: CRFTagger, init: CRFTagger | None, K: int, columns: b
             raise TrainingError(f"{expected}, got order={settings.order} and candidates={settings.candidates!r}")
         return init.threshold_
     if settings.candidates == "auto":
-        many = K > MAX_DENSE_TAGS and not columns
-        return DEFAULT_THRESHOLD if settings.order == 2 or many else None
+        return DEFAULT_THRESHOLD if settings.uses_candidates(K, columns) else None
     return None if settings.candidates == "all" else float(settings.candidates)
 
 

@@ -19,7 +19,7 @@ from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer
-from tagger.crf.settings import check_settings
+from tagger.crf.settings import check_settings, fingerprints
 from tagger.crf.storage import model_arrays, restore_model, rounded
 from tagger.crf.summary import crf_summary, proposer_summary
 from tagger.crf.trigrams import TagTrigrams
@@ -31,7 +31,7 @@ from tagger.features.template import column_names
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms
-from tagger.models.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
+from tagger.models.checkpoint import Checkpoint
 from tagger.models.monitor import ProgressCallback, TrainingMonitor
 from tagger.models.summary import Section, TransitionTable
 from tagger.sentence import Sentence, Words
@@ -40,7 +40,10 @@ if TYPE_CHECKING:
     from tagger.chain.candidate_lattice import CandidateScorer
     from tagger.crf.candidates.scorer import ProposalScorer
     from tagger.crf.parameters import ChainWeights, EncodedCorpus, ParameterLayout
+    from tagger.crf.trainer import Trainer
     from tagger.hmm.tagger import HMMTagger
+
+MAX_DENSE_TAGS = 128  # from here on training on all tags takes minutes (docs/lab-notes/candidates.md)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -148,15 +151,14 @@ class CRFTagger(Tagger):
         from threadpoolctl import threadpool_limits
 
         from tagger.crf.encode import form_of
-        from tagger.crf.trainer import DEV_EVERY, Trainer
+        from tagger.crf.trainer import DEV_EVERY
 
         check_settings(self)
         sentences = training_sentences(X, y, form_of(init))
         dev = dev_sentences(X_dev, y_dev)
         corpus, layout = self.encode(sentences, init, classes)
         check_dev(self.classes_, dev)
-        threads = self.threads or available_cores()
-        trainer = Trainer(corpus, layout, self.l2, self.l1, self.max_iterations, self.tolerance, threads)
+        trainer = self.trainer(corpus, layout, sentences)
         trainer.check_memory()
         monitor = TrainingMonitor(
             use_weights=lambda weights: self.set_weights(layout.split(weights)),
@@ -166,7 +168,7 @@ class CRFTagger(Tagger):
             patience=self.patience,
             watch=watch,
             checkpoint=checkpoint,
-            fingerprints=self.fingerprints(sentences, dev, init) if checkpoint else {},
+            fingerprints=fingerprints(self, sentences, dev, init) if checkpoint else {},
         )
         with threadpool_limits(limits=1, user_api="blas"):
             self.conclude(sentences, monitor.run(trainer.train))
@@ -187,6 +189,21 @@ class CRFTagger(Tagger):
         self.threshold_, self.proposer_, self.missed_ = encoding.threshold, encoding.proposer, encoding.missed
         return encoding.corpus, encoding.layout
 
+    def uses_candidates(self, K: int, columns: bool) -> bool:
+        """Return what candidates="auto" means for K tags, and for templates that look at columns."""
+        return self.order == 2 or (K > MAX_DENSE_TAGS and not columns)
+
+    def trainer(self, corpus: EncodedCorpus, layout: ParameterLayout, sentences: Sequence[Sentence]) -> Trainer:
+        """Make the trainer of an encoded corpus."""
+        from tagger.crf.trainer import Trainer
+
+        return Trainer(corpus, layout, **self.trainer_settings())
+
+    def trainer_settings(self) -> dict[str, Any]:
+        """Return the settings of a `Trainer`."""
+        names = ("l2", "l1", "max_iterations", "tolerance")
+        return {name: getattr(self, name) for name in names} | {"threads": self.threads or available_cores()}
+
     def conclude(self, sentences: Sequence[Sentence], figures: dict[str, Any]) -> None:
         """Finish a training whose weights are set: drop those that are zero, and write the summary."""
         self.drop_zeros()
@@ -200,23 +217,6 @@ class CRFTagger(Tagger):
         if not keep.all():
             self.features_ = self.features_.restricted(keep)
             self.weights_ = self.weights_[keep]
-
-    def fingerprints(
-        self, sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, init: CRFTagger | None
-    ) -> dict[str, str]:
-        """Hash everything that a checkpoint of this training belongs to."""
-        classes = self.features_.classes
-        return {
-            "corpus": corpus_fingerprint(sentences, self.wanted_columns_),
-            "dev set": corpus_fingerprint(dev, self.wanted_columns_),
-            "template": fingerprint([self.template_, self.min_count, self.min_pair_count]),
-            "tag set": fingerprint(self.classes_),
-            "chain": fingerprint([self.order, self.threshold_]),
-            "penalty": fingerprint([self.l1, self.l2]),
-            "word classes": fingerprint(() if classes is None else map(np.ndarray.tobytes, classes.arrays().values())),
-            "lists": fingerprint(phrases.phrases.hashes.tobytes() for phrases in self.lists_.values()),
-            "initial model": fingerprint([] if init is None else [init.weights_.tobytes(), init.template_]),
-        }
 
     def stored_settings(self) -> dict[str, Any]:
         settings = self.get_params()

@@ -29,7 +29,12 @@ from tagger.models.base import Predictor, Tagger
 from tagger.version import __version__
 
 FORMAT = 3  # 1: no normalization; 2: no candidates, 64-bit keys in the guesser of an HMM
-MODEL_KINDS = {"hmm": "HMMTagger", "crf": "CRFTagger", "bilstm": "BiLSTMTagger"}  # names in `tagger`
+MODEL_KINDS = {
+    "hmm": "HMMTagger",
+    "crf": "CRFTagger",
+    "bilstm": "BiLSTMTagger",
+    "pooled": "PooledTagger",
+}  # names in `tagger`
 WORD_CLASSES_KIND = "classes"
 SCALARS = (str, int, float, type(None))
 
@@ -57,7 +62,12 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
     """
     if not hasattr(model, "classes_"):
         raise ModelError(f"{os.fspath(path)}: expected a fitted tagger to save. Call fit first.")
-    meta = {
+    write(path, description(model), {"seen": model.seen_} | model.arrays())
+
+
+def description(model: Tagger) -> dict[str, Any]:
+    """Return what the member `meta` of a model file says about a fitted tagger."""
+    return {
         "kind": model.kind,
         "settings": model.stored_settings(),
         "tags": model.classes_,
@@ -67,7 +77,6 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
         **model.describe(),
         **column_description(model.columns_),
     }
-    write(path, meta, {"seen": model.seen_} | model.arrays())
 
 
 def column_description(columns: ColumnNames) -> dict[str, Any]:

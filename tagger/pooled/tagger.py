@@ -1,0 +1,232 @@
+"""`PooledTagger`: an HMM and a CRF as one model.
+
+A CRF over candidates holds the HMM that proposes them. The pool gives both a weight, w_c and w_h, in one chain:
+
+    p(path | sentence) ∝ exp(w_c · score of the CRF) · Π_t p_HMM(tag of t | sentence)^w_h
+
+That is again a CRF over candidates, with scaled weights. So the pool costs nothing when it tags, and everything that a
+CRF can do it can do: n best taggings, constraints, explanations. Further members, such as a BiLSTM, get weights of their
+own in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagger.arrays.npz import Archive, Arrays
+from tagger.arrays.ragged import consecutive
+from tagger.chain.candidate_lattice import CandidateLattice
+from tagger.corpus.labels import dev_sentences
+from tagger.corpus.partial import OPEN
+from tagger.crf.parameters import ChainWeights
+from tagger.crf.tagger import CRFTagger
+from tagger.errors import TrainingError
+from tagger.features.observer import Observed
+from tagger.features.word_classes import WordClasses
+from tagger.models.base import Tagger, Terms
+from tagger.models.checkpoint import Checkpoint
+from tagger.models.monitor import ProgressCallback
+from tagger.models.summary import Section
+from tagger.pooled.lattice import Opinion, pooled_scorer
+from tagger.pooled.members import check_members, member_arrays, member_descriptions, member_terms, restore_members
+from tagger.pooled.opinion_weights import MAX_WIDTH, OpinionSample, fit_coverage
+from tagger.sentence import Sentence, Words, words_of
+
+if TYPE_CHECKING:
+    from tagger.chain.candidate_lattice import CandidateScorer
+    from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+    from tagger.pooled.trainer import PooledTrainer
+
+TOKENS_TOGETHER = 1 << 15  # in one lattice
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PooledTagger(CRFTagger):
+    """An HMM and a CRF over its candidates, pooled.
+
+    The parameters are those of `CRFTagger`, but for two.
+
+    Parameters
+    ----------
+    order : int
+        1 or 2, the number of previous tags that a tag depends on in the CRF.
+    candidates : str or float
+        The tags that are considered for a token: those that the HMM gives a probability above this number; ``auto`` is
+        0.001.
+
+    Attributes
+    ----------
+    pool_ : ndarray
+        The weights of the CRF and of the HMM.
+    coverage_ : ndarray
+        The share of tokens with 1, 2, … candidates whose right tag is one of them.
+
+    Examples
+    --------
+    >>> X, y = [["The", "dog", "barks"], ["A", "cat"]], [["DT", "NN", "VBZ"], ["DT", "NN"]]
+    >>> PooledTagger(max_iterations=50).fit(X, y).predict([["The", "cat", "barks"]])
+    [['DT', 'NN', 'VBZ']]
+    """
+
+    kind = "pooled"
+    order: int = 2
+    pool_: np.ndarray = field(init=False)  # (2,)
+    coverage_: np.ndarray = field(init=False)  # (MAX_WIDTH,)
+    opinions_: list[Opinion] = field(init=False)
+
+    def fit(
+        self,
+        X: Iterable[Any],
+        y: Iterable[Any] | None = None,
+        X_dev: Iterable[Any] | None = None,
+        y_dev: Iterable[Any] | None = None,
+        watch: ProgressCallback = lambda progress: None,
+        checkpoint: Checkpoint | None = None,
+        init: CRFTagger | None = None,
+        classes: WordClasses | None = None,
+        add: Sequence[Tagger] = (),
+    ) -> PooledTagger:
+        """Learn from tagged sentences, as `CRFTagger.fit` does.
+
+        Parameters
+        ----------
+        X, y, X_dev, y_dev, watch, checkpoint, init, classes
+            As in `CRFTagger.fit`.
+        add : sequence of Tagger
+            Trained models with the same tags that join the pool. Their weights are learned on the dev set; without
+            one, all members have equal weights.
+
+        Returns
+        -------
+        PooledTagger
+        """
+        self.check_candidates(init)
+        dev = dev_sentences(X_dev, y_dev)
+        self.opinions_ = []
+        super().fit(X, y, dev, None, watch, checkpoint, init, classes)
+        if add:
+            check_members(self, add, self.features_.sources)
+            self.join_members(add, dev)
+        return self
+
+    def check_candidates(self, init: CRFTagger | None) -> None:
+        """Refuse settings that leave no HMM to pool with."""
+        if self.candidates == "all":
+            raise TrainingError("candidates: expected auto or a number, got all. A pool needs the HMM that proposes.")
+        if init is not None and init.proposer_ is None:
+            raise TrainingError("init: expected a pooled model or a CRF with candidates, got a CRF of all tags")
+
+    def uses_candidates(self, K: int, columns: bool) -> bool:
+        return True
+
+    def trainer(self, corpus: EncodedCorpus, layout: ParameterLayout, sentences: Sequence[Sentence]) -> PooledTrainer:
+        from tagger.pooled.trainer import PooledTrainer
+
+        pairs = zip(sentences, corpus.lengths.tolist(), strict=True)
+        observed = self.observer()([sentence.begin(n) for sentence, n in pairs])
+        learn_pool = partial(self.learn_pool, corpus, layout, observed)
+        return PooledTrainer(corpus, layout, **self.trainer_settings(), learn_pool=learn_pool)
+
+    def learn_pool(
+        self,
+        corpus: EncodedCorpus,
+        layout: ParameterLayout,
+        observed: Observed,
+        left_out: Sequence[tuple[np.ndarray, np.ndarray]],
+    ) -> None:
+        """Learn the weights of CRF and HMM, from weights of CRFs and the sentences that each has not seen."""
+        proposal, begins = corpus.cross_fitted, np.cumsum(corpus.lengths) - corpus.lengths
+        assert proposal is not None
+        closed = corpus.tags != OPEN
+        self.coverage_ = fit_coverage(proposal.only(np.flatnonzero(closed)).candidates, corpus.tags[closed])
+        sample = OpinionSample(members=2)
+        for weights, members in left_out:
+            self.pool_ = np.array([1.0, 0.0])  # the CRF alone
+            self.set_weights(layout.split(weights))
+            score = self.proposal_scorer()
+            before = np.cumsum(corpus.lengths[members]) // TOKENS_TOGETHER
+            for group in np.split(members, np.flatnonzero(np.diff(before)) + 1):
+                tokens = consecutive(begins[group], corpus.lengths[group])
+                own = proposal.only(tokens)
+                crf = score([observed[i] for i in group.tolist()], lambda allowed, own=own: own)  # type: ignore[misc]
+                sample.add(own.candidates, corpus.tags[tokens], [crf.node_marginals, np.exp(own.log_posterior)])
+        self.pool_ = sample.weights()
+
+    def set_weights(self, weights: ChainWeights) -> None:
+        """Set the weights of the chain of the pool, from those of the CRF."""
+        crf, hmm = self.pool_
+        scaled = type(weights)(*(crf * part for part in weights))
+        super().set_weights(scaled._replace(posterior=scaled.posterior + hmm))
+
+    def join_members(self, models: Sequence[Tagger], dev: Sequence[Sentence] | None) -> None:
+        """Add further members, with weights learned on the dev set, or equal ones."""
+        share, *weights = self.learn_opinions(models, dev) if dev else self.equal_weights(len(models))
+        scores = (self.weights_, self.start_, self.transitions_, self.end_, self.trigrams_.weights)
+        chain = ChainWeights(*scores, self.posterior_weight_)
+        pool, self.pool_ = self.pool_, np.array([share, 0.0])
+        self.set_weights(chain)
+        self.pool_ = share * pool
+        self.opinions_ = [Opinion(model, weight) for model, weight in zip(models, weights, strict=True)]
+
+    def equal_weights(self, added: int) -> list[float]:
+        """Return the factor of the pool so far, and the weights of further members: all get the mean of CRF and HMM."""
+        return [2 / (2 + added), *[float(self.pool_.sum()) / (2 + added)] * added]
+
+    def learn_opinions(self, models: Sequence[Tagger], dev: Sequence[Sentence]) -> list[float]:
+        """Learn the factor of the pool so far, and the weights of further members, on the dev set."""
+        numbers = {tag: k for k, tag in enumerate(self.classes_)}
+        sample = OpinionSample(members=1 + len(models))
+        for group, lattice in self.lattices(dev):
+            assert isinstance(lattice, CandidateLattice)
+            sentences = [dev[i] for i in group.tolist()]
+            tags = np.array([numbers.get(tag, -1) for sentence in sentences for tag in sentence.tags or ()], np.int64)
+            words = [words_of(sentence) for sentence in sentences]
+            others = [Opinion(model, 1.0).probabilities(words, lattice.candidates) for model in models]
+            sample.add(lattice.candidates, tags, [lattice.node_marginals, *others])
+        weights: list[float] = sample.weights().tolist()
+        return weights
+
+    def candidate_scorer_in_form(self) -> CandidateScorer:
+        counts = self.tag_counts()
+        return pooled_scorer(super().candidate_scorer_in_form(), self.coverage_, counts / counts.sum(), self.opinions_)
+
+    def conclude(self, sentences: Sequence[Sentence], figures: dict[str, Any]) -> None:
+        super().conclude(sentences, figures)
+        self.summary_ |= {"weight of the CRF": float(self.pool_[0]), "weight of the HMM": float(self.pool_[1])}
+
+    def summarize(self) -> list[Section]:
+        members = [["CRF", float(self.pool_[0])], ["HMM", float(self.pool_[1])]]
+        members += [[model.kind, opinion.weight] for opinion in self.opinions_ if (model := opinion.member)]
+        rows = [[n, float(share)] for n, share in enumerate(self.coverage_, 1)]
+        return [
+            *super().summarize(),
+            Section("pool", members, ["member", "weight"]),
+            Section("coverage", rows, ["candidates", "right tag among them"]),
+        ]
+
+    def score_terms(self, words: Words) -> Terms:
+        return member_terms(super().score_terms(words), self.opinions_, words)
+
+    def arrays(self) -> Arrays:
+        weights = np.array([*self.pool_, *(opinion.weight for opinion in self.opinions_)])
+        pool = {"pool.weights": weights, "pool.coverage": self.coverage_}
+        return super().arrays() | pool | member_arrays(self.opinions_)
+
+    def describe(self) -> dict[str, Any]:
+        return super().describe() | {"members": member_descriptions(self.opinions_)}
+
+    def restore(self, archive: Archive) -> None:
+        super().restore(archive)
+        archive.check(self.proposer_ is not None, "expected the HMM of a pool")
+        members = restore_members(self.classes_, archive)
+        weights = archive.take("pool.weights", "f", 2 + len(members)).astype(np.float64)
+        self.pool_ = weights[:2]
+        self.opinions_ = [Opinion(model, weight) for model, weight in zip(members, weights[2:].tolist(), strict=True)]
+        self.coverage_ = archive.take("pool.coverage", "f", MAX_WIDTH).astype(np.float64)
+        shares = bool((self.coverage_ > 0).all() and (self.coverage_ <= 1).all())
+        archive.check(shares, "expected shares above 0 and up to 1 as its coverage")
