@@ -490,3 +490,9 @@ def test_a_pool_sees_columns(template, tmp_path):
     hmm = HMMTagger().fit(corpus())
     with pytest.raises(ModelError, match="add: expected features of words only"):
         PooledTagger(features=template, max_iterations=2, threads=1).fit(corpus(), add=[hmm])
+
+
+def test_what_would_be_read_as_a_comment_is_not_written():
+    for words in (["-DOCSTART-", "a"], ["#", "a"]):
+        with pytest.raises(CorpusError, match="cannot be written in this format"):
+            render(Sentence(words[:1], ["X"], columns={"a": ["k"], "b": ["="]}), "columns")

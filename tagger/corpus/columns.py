@@ -27,7 +27,7 @@ from tagger.sentence import NO_TAG, Sentence
 
 WORD_NAMES = frozenset(["word", "words", "form", "forms", "token", "tokens", "text"])
 TAG_NAMES = frozenset(["tag", "tags", "pos", "upos", "xpos", "postag", "pos_tag", "label", "chunk", "ner", "ner_tag"])
-COMMENT = re.compile(r"#[ \t]*[\w.:-]+[ \t]*=")
+COMMENT = re.compile(r"#[ \t]+[\w.:-]+[ \t]*=")
 DOCUMENT = "-DOCSTART-"
 SPACES = re.compile(r"[ \t]+")
 
@@ -81,8 +81,9 @@ def resolve(lines: Lines, columns: ColumnNames, tagged: bool | None, split: Spli
     elif not columns.names and numbered(head):
         columns = replace(columns, names=(SKIPPED, WORD, columns.tag or TAG))
     elif not columns.names and not plain:
-        between = [str(i) for i in range(2, len(first) + (not tagged))]
-        columns = replace(columns, names=(columns.word or WORD, *between, columns.tag or TAG))
+        last = [] if tagged is False else [columns.tag or TAG]
+        between = map(str, range(2, 1 + len(first) - len(last)))
+        columns = replace(columns, names=(columns.word or WORD, *between, *last))
     if not columns.names:
         columns.check_wanted((), lines.name)
         return columns
@@ -165,7 +166,7 @@ def check_row(
     cells: list[str], line: str, lines: Lines, needed: int, columns: ColumnNames, tagged: bool | None
 ) -> None:
     """Refuse a row with too few columns, an empty word or an empty tag."""
-    if len(cells) < needed or not cells[columns.word_place]:
+    if not needed <= len(cells) <= len(columns.names) or not cells[columns.word_place]:
         raise lines.error(f"expected the columns {', '.join(columns.names)}, got {quote(line)}")
     if tagged and columns.tag_place is not None and not cells[columns.tag_place]:
         raise lines.error(f"expected a tag in column {columns.tag_place + 1}, got {quote(line)}", MissingTagError)
@@ -199,6 +200,8 @@ def written_rows(columns: Sequence[Sequence[str]], separator: str) -> str:
     """Return a line for each token, and a blank line."""
     forbidden, lines = forbidden_cells(separator), []
     for row in zip(*columns, strict=True):
+        if separator == " " and is_no_token(" ".join(row), row, len(row)):
+            raise CorpusError(f"{quote(row[0])} cannot be written in this format. Set format to jsonl")
         *first, last = [cell.rstrip(" ") and cell for cell in row]  # a cell of spaces would look empty
         lines.append(separator.join([*check_cells(first, forbidden), check_last(last, forbidden)]) + "\n")
     return "".join(lines) + "\n"
