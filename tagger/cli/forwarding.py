@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from tagger.cli.corpus_input import CorpusOptions, wanted_columns
 from tagger.cli.options import (
     Decorated,
     combine,
@@ -34,8 +35,13 @@ def experiment_options(command: Decorated) -> Decorated:
     """Add CORPUS and the options that all experiments share; the command gets a `factory` of untrained taggers."""
 
     @wraps(command)
-    def collect(kind: str, options: tuple[str, ...], **others: Any) -> Any:
-        return command(factory=tagger_factory(kind, options), **others)
+    def collect(kind: str, options: tuple[str, ...], corpus_options: CorpusOptions, **others: Any) -> Any:
+        factory = tagger_factory(kind, options)
+        if "features" in factory.settings:
+            corpus_options = corpus_options.with_wanted(
+                wanted_columns(factory.settings["features"], corpus_options.columns)
+            )
+        return command(factory=factory, corpus_options=corpus_options, **others)
 
     return combine(
         click.argument("corpus", type=INPUT),

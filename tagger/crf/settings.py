@@ -1,4 +1,4 @@
-"""Checks of the settings of a CRF, before a training begins, and fingerprints of the training."""
+"""Checks of the settings of a CRF before a training begins, and fingerprints of all that a checkpoint belongs to."""
 
 from __future__ import annotations
 
@@ -52,13 +52,14 @@ def training_fingerprints(
     """Hash everything that a checkpoint of this training belongs to."""
     classes = model.features_.classes
     return {
-        "corpus": corpus_fingerprint(sentences),
-        "dev set": corpus_fingerprint(dev),
+        "corpus": corpus_fingerprint(sentences, model.wanted_columns_),
+        "dev set": corpus_fingerprint(dev, model.wanted_columns_),
         "metric": model.metric,
         "template": fingerprint([model.template_, model.min_count, model.min_pair_count]),
         "tag set": fingerprint([*model.classes_, *filter(None, [model.scheme_])]),
         "chain": fingerprint([model.order, model.threshold_]),
         "penalty": fingerprint([model.l1, model.l2]),
         "word classes": fingerprint(() if classes is None else map(np.ndarray.tobytes, classes.arrays().values())),
+        "lists": fingerprint(phrases.phrases.hashes.tobytes() for phrases in model.lists_.values()),
         "initial model": fingerprint([] if init is None else [init.weights_.tobytes(), init.template_]),
     }

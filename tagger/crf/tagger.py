@@ -26,14 +26,16 @@ from tagger.crf.summary import crf_summary
 from tagger.crf.trigrams import TagTrigrams
 from tagger.evaluation.spans import check_metric
 from tagger.features.encoder import Features
+from tagger.features.observer import Observer
+from tagger.features.phrases import PhraseList
 from tagger.features.tag_parts import TagParts
+from tagger.features.template import column_names
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms
 from tagger.models.checkpoint import Checkpoint
 from tagger.models.monitor import ProgressCallback, TrainingMonitor
 from tagger.models.summary import Section, TransitionTable
-from tagger.normalization import normalized_sentences
 from tagger.sentence import Sentence, Words
 
 if TYPE_CHECKING:
@@ -106,6 +108,7 @@ class CRFTagger(Tagger):
     template_: str = field(init=False)
     tag_parts_: TagParts = field(init=False)
     features_: Features = field(init=False)
+    lists_: dict[str, PhraseList] = field(init=False)  # the lists of phrases that the template names
     weights_: np.ndarray = field(init=False)  # (P,) float32
     start_: np.ndarray = field(init=False)  # (K,) float32, as are the next two
     transitions_: np.ndarray = field(init=False)  # (K, K)
@@ -192,13 +195,14 @@ class CRFTagger(Tagger):
         self.classes_, self.template_, self.scheme_ = encoding.tag_set, encoding.template, encoding.scheme
         self.lexicon_, self.seen_ = encoding.lexicon, encoding.seen
         self.features_, self.tag_parts_ = encoding.corpus.features, encoding.corpus.tag_parts
-        self.threshold_, self.proposer_, self.missed_ = encoding.threshold, encoding.proposer, encoding.missed
+        self.wanted_columns_, self.lists_ = column_names(self.features_.templates), encoding.lists
         self.trigram_keys_ = encoding.layout.trigrams
+        self.threshold_, self.proposer_, self.missed_ = encoding.threshold, encoding.proposer, encoding.missed
         return encoding.corpus, encoding.layout
 
-    def uses_candidates(self, K: int) -> bool:
-        """Return what candidates="auto" means for K tags."""
-        return self.order == 2 or K > MAX_DENSE_TAGS
+    def uses_candidates(self, K: int, columns: bool) -> bool:
+        """Return what candidates="auto" means for K tags, and for templates that look at columns."""
+        return self.order == 2 or (K > MAX_DENSE_TAGS and not columns)
 
     def trainer(self, corpus: EncodedCorpus, layout: ParameterLayout, sentences: Sequence[Sentence]) -> Trainer:
         """Make the trainer of an encoded corpus."""
@@ -238,13 +242,17 @@ class CRFTagger(Tagger):
         self.trigrams_ = TagTrigrams(len(self.classes_), self.trigram_keys_, rounded(weights.trigrams))
         self.posterior_weight_ = weights.posterior.astype(np.float32)
 
+    def observer(self) -> Observer:
+        return Observer(self.lexicon_.form, self.features_.sources, self.lists_)
+
     def scorer_in_form(self) -> Scorer:
         if self.proposer_ is None:
             emissions = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
             return dense_scorer(self.start_, self.transitions_, self.end_, emissions, self.allowed_steps())
         from tagger.crf.candidates.scorer import proposing_scorer
 
-        return proposing_scorer(self.candidate_scorer_in_form(), self.proposer_.scorer_in_form())
+        propose, words = self.proposer_.scorer_in_form(), self.observer().words
+        return proposing_scorer(self.candidate_scorer_in_form(), lambda sentences: propose(words(sentences)))
 
     def candidate_scorer_in_form(self) -> CandidateScorer:
         """Build a scorer of candidates, for sentences whose words are in the model's normalisation form."""
@@ -267,8 +275,8 @@ class CRFTagger(Tagger):
     def build_candidate_scorer(self) -> CandidateScorer | None:
         if self.proposer_ is not None:
             return None
-        score, form = self.candidate_scorer_in_form(), self.lexicon_.form
-        return lambda sentences, proposer: score(list(normalized_sentences(sentences, form)), proposer)
+        score, observe = self.candidate_scorer_in_form(), self.observer()
+        return lambda sentences, proposer: score(observe(sentences), proposer)
 
     def summarize(self) -> list[Section]:
         return [*super().summarize(), *crf_summary(self)]

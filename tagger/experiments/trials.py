@@ -53,6 +53,7 @@ class SettingTrials:
 
         self.model = CRFTagger(**model.get_params() | {"min_count": 1})
         self.model.column_, self.model.tokenizer_ = model.column_, model.tokenizer_
+        self.model.columns_ = model.columns_
         check_settings(self.model)
         self.sentences = training_sentences(sentences, None, form_of(init))
         self.watch = watch
@@ -78,7 +79,7 @@ class SettingTrials:
     def proposed_for(self) -> list[Sentence]:
         """Return the sentences as candidates were proposed for them: some without their final mark."""
         lengths = self.lengths.tolist()
-        return [Sentence(s.words[:n], (s.tags or ())[:n]) for s, n in zip(self.sentences, lengths, strict=True)]
+        return [sentence.begin(n) for sentence, n in zip(self.sentences, lengths, strict=True)]
 
     def observed(self, fold: int | None) -> np.ndarray:
         """Count the occurrences (P,) of each parameter in the training data."""
@@ -108,7 +109,7 @@ class SettingTrials:
         if fold is None or self.cross_fitted is None:
             return self.model.predict(sentences)
         proposal = self.cross_fitted.only(consecutive(self.begins[self.folds[fold]], self.lengths[self.folds[fold]]))
-        lattice = self.model.proposal_scorer()([sentence.words for sentence in sentences], lambda allowed: proposal)
+        lattice = self.model.proposal_scorer()(self.model.observer()(sentences), lambda allowed: proposal)
         tags = np.array(self.model.classes_, dtype=object)[lattice.best()].tolist()
         return by_sentence(sentences, [(np.arange(len(sentences)), tags)])
 

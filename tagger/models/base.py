@@ -28,12 +28,13 @@ from tagger.arrays.npz import Archive, Arrays
 from tagger.arrays.ragged import consecutive
 from tagger.chain.lattice import DenseLattice, Lattice, Scorer
 from tagger.chain.pack import batches
+from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
 from tagger.corpus.labels import tagged_sentences
 from tagger.errors import TaggerError
 from tagger.evaluation.spans import score_by
+from tagger.features.observer import Observer
 from tagger.models.results import by_sentence, n_best
 from tagger.models.summary import Section, TransitionTable, parameter_sizes, tag_frequencies
-from tagger.normalization import normalized_sentences
 from tagger.schemes import allowed_steps
 from tagger.sentence import Sentence, Words, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
@@ -60,6 +61,13 @@ class Predictor(ABC):
     scheme_: str | None = None  # of the spans that the tags mark
     metric: str = "accuracy"  # of `score`
     tokenizer_: str | None = None  # splits raw text into the words that the model expects: one of `TOKENIZERS`
+    columns_: ColumnNames = DEFAULT_NAMES  # the names of the training corpus's columns
+
+    wanted_columns_: tuple[str, ...] = ()  # the names of columns that features look at
+
+    def corpus_columns(self, given: ColumnNames = DEFAULT_NAMES) -> ColumnNames:
+        """Return the names for reading a corpus: those given, else those of the training corpus."""
+        return given.besides(self.columns_, self.column_, self.wanted_columns_)
 
     @abstractmethod
     def build_scorer(self) -> Scorer:
@@ -95,9 +103,9 @@ class Predictor(ABC):
         X is a list, as `sentence_list` makes it; `allowed` restricts the tags.
         """
         score = self.scorer()
-        sentences = [words_of(sentence) for sentence in X]
+        sentences = X if self.wanted_columns_ else [words_of(sentence) for sentence in X]
         tokens = max(MIN_LATTICE_TOKENS, LATTICE_CELLS // len(self.classes_))
-        for group in batches([len(words) for words in sentences], tokens):
+        for group in batches([len(sentence) for sentence in sentences], tokens):
             lattice = score([sentences[i] for i in group.tolist()])
             yield group, lattice.restrict(allowed([X[i] for i in group.tolist()])) if allowed else lattice
 
@@ -233,13 +241,17 @@ class Tagger(Predictor):
     def scorer_in_form(self) -> Scorer:
         """Build a scorer of sentences whose words are in the model's normalisation form."""
 
+    def observer(self) -> Observer:
+        """Return the function from sentences to what the model sees of them: words in its normalisation form."""
+        return Observer(self.lexicon_.form)
+
     def build_scorer(self) -> Scorer:
-        score, form = self.scorer_in_form(), self.lexicon_.form
-        return lambda sentences: score(list(normalized_sentences(sentences, form)))
+        score, observe = self.scorer_in_form(), self.observer()
+        return lambda sentences: score(observe(sentences))
 
     @abstractmethod
     def score_terms(self, words: Words) -> Terms:
-        """Make a function of a path (T tags as numbers) and a token t.
+        """Make a function of a path (T tags as numbers) and a token t of a sentence as `observer` returns it.
 
         It returns the terms of the path's score that depend on the tag of t, by names that do not depend on it.
         """
@@ -295,8 +307,7 @@ class Tagger(Predictor):
     def set_params(self, **settings: Any) -> Tagger:
         """Set settings by name; return the tagger."""
         known = self.get_params()
-        unknown = sorted(settings.keys() - known.keys())
-        if unknown:
+        if unknown := sorted(settings.keys() - known.keys()):
             raise ValueError(f"{type(self).__name__}: expected one of {', '.join(known)}, got {', '.join(unknown)}.")
         for name, value in settings.items():
             setattr(self, name, value)

@@ -53,6 +53,9 @@ class Ensemble(Predictor):
         self.classes_, self.column_, self.tokenizer_ = first.classes_, first.column_, first.tokenizer_
         schemes = {member.scheme_ for member in self.members}
         self.scheme_ = first.scheme_ if len(schemes) == 1 else None
+        named = (member.columns_ for member in self.members if member.wanted_columns_)
+        self.columns_ = next(named, first.columns_)
+        self.wanted_columns_ = tuple(dict.fromkeys(name for member in self.members for name in member.wanted_columns_))
         self.lexicon_ = reduce(self.join, (member.lexicon_ for member in self.members))
         self.seen_ = reduce(np.union1d, (member.seen_ for member in self.members))
 

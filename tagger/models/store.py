@@ -20,9 +20,10 @@ from typing import IO, Any
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays, open_archive, write_archive
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS
 from tagger.corpus.tokenizers import TOKENIZERS
-from tagger.errors import FileError, MissingModelError, ModelError
+from tagger.errors import CorpusError, FileError, MissingModelError, ModelError
 from tagger.escaping import quote, shortened
 from tagger.features.word_classes import WordClasses, read_clusters
 from tagger.files.reading import open_seekable, reason
@@ -83,7 +84,29 @@ def description(model: Tagger) -> dict[str, Any]:
         "summary": model.summary_,
         **{name: value for name, value in optional.items() if value is not None},
         **model.describe(),
+        **column_description(model.columns_),
     }
+
+
+def column_description(columns: ColumnNames) -> dict[str, Any]:
+    """Describe the names of columns; a model whose corpus had none has no such entry."""
+    named = {"names": list(columns.names), "word": columns.word, "tag": columns.tag}
+    return {"columns": named} if any(named.values()) else {}
+
+
+def restore_columns(archive: Archive) -> ColumnNames:
+    """Read the names of columns."""
+    if "columns" not in archive.meta:
+        return ColumnNames()
+    named = archive.setting("columns", dict)
+    names, word, tag = (named.get(field) for field in ("names", "word", "tag"))
+    fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    fits = fits and isinstance(word, str | None) and isinstance(tag, str | None)
+    archive.check(fits, "expected the names of its columns as texts")
+    try:
+        return ColumnNames(names=tuple(names or ()), word=word, tag=tag)
+    except CorpusError as error:
+        raise archive.error(str(error)) from None
 
 
 def load_model(path: str | os.PathLike[str]) -> Tagger:
@@ -211,6 +234,7 @@ def build(archive: Archive) -> Tagger:
     model.classes_, model.column_, model.scheme_ = tags, column, scheme
     model.tokenizer_, model.card_ = archive.meta.get("tokenizer"), restore_card(archive)
     archive.check(model.tokenizer_ in (None, *TOKENIZERS), f"expected a tokenizer among {', '.join(TOKENIZERS)}")
+    model.columns_ = restore_columns(archive)
     model.summary_ = archive.setting("summary", dict)
     scalars = all(isinstance(value, SCALARS) for value in model.summary_.values())
     archive.check(scalars, "expected texts and numbers in the summary of its training")

@@ -110,7 +110,7 @@ class PooledTagger(CRFTagger):
         self.opinions_ = []
         super().fit(X, y, dev, None, watch, checkpoint, init, classes)
         if add:
-            check_members(self, add)
+            check_members(self, add, self.features_.sources)
             self.join_members(add, dev)
         return self
 
@@ -121,7 +121,7 @@ class PooledTagger(CRFTagger):
         if init is not None and init.proposer_ is None:
             raise TrainingError("init: expected a pooled model or a CRF with candidates, got a CRF of all tags")
 
-    def uses_candidates(self, K: int) -> bool:
+    def uses_candidates(self, K: int, columns: bool) -> bool:
         return True
 
     def trainer(self, corpus: EncodedCorpus, layout: ParameterLayout, sentences: Sequence[Sentence]) -> PooledTrainer:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tagger.corpus import render
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.slash import tokens as slash_tokens
 from tagger.errors import CorpusError
 from tagger.schemes import NO_TYPE, Span, find_spans
@@ -25,7 +26,7 @@ class SentenceRenderer:
 
     annotator: Annotator
     format: str
-    column: str  # the CoNLL-U column of the tags
+    columns: ColumnNames
     skip: bool  # write a blank line for a sentence that cannot be written; else stop there
 
     def __call__(self) -> Callable[[NamedBlock], RenderedBlock]:
@@ -41,7 +42,7 @@ class SentenceRenderer:
             for number, sentence in enumerate(work(block), before + 1):
                 sentence = with_spans(sentence) if marks_spans else sentence
                 try:
-                    rendered.append(render(sentence, self.format, self.column))
+                    rendered.append(render(sentence, self.format, self.columns))
                     tokens += len(sentence)
                 except CorpusError as error:
                     messages.append(f"{name}: sentence {number:,}: {error}")
@@ -84,7 +85,7 @@ class LineRenderer:
     def __call__(self) -> Callable[[NamedBlock], RenderedBlock]:
         model, names = self.annotator.model, self.annotator.names
         tag_lines = line_tagger(model, names or model.classes_)
-        fallback = SentenceRenderer(self.annotator, "slash", model.column_, self.skip)
+        fallback = SentenceRenderer(self.annotator, "slash", model.corpus_columns(), self.skip)
 
         def render_block(named: NamedBlock) -> RenderedBlock:
             name, before, lines = named

@@ -16,6 +16,7 @@ from tagger.cli.console import display_name, load_page_template, print_message, 
 from tagger.cli.corpus_input import CorpusOptions, length_warnings, load_tag_map, read_tagged, report_unmapped
 from tagger.cli.options import (
     choice_option,
+    column_options,
     file_command,
     file_option,
     input_options,
@@ -27,6 +28,7 @@ from tagger.cli.options import (
 )
 from tagger.cli.paths import INPUT, TEXT
 from tagger.cli.spans import SpanResults, scheme_option, span_results
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS
 from tagger.corpus.tag_map import TagMap
 from tagger.errors import CorpusError, several
@@ -73,6 +75,7 @@ class Side:
     "tagger eval gold.txt --predictions other-tagger.txt",
     "tagger eval gold-upos.txt -m penn.npz --map penn-upos.tsv",
     "tagger eval gold.txt -m crf.npz -m bilstm.npz",
+    "tagger eval dev.txt -m chunks.npz --columns word,pos,tag",
     short_help="Evaluate a model, or predictions from a file, on a gold corpus.",
 )
 @click.argument("gold", type=TEXT)
@@ -88,6 +91,7 @@ class Side:
 @report_option
 @input_options
 @choice_option("--column", COLUMNS, "CoNLL-U column with the tags.  [default: the model's, else upos]")
+@column_options
 @map_option
 @scheme_option
 @click.option(
@@ -105,7 +109,7 @@ def command(
     report: str | None,
     input_format: str | None,
     encoding: str,
-    column: str | None,
+    columns: ColumnNames,
     map_path: str | None,
     scheme: str,
     calibration: bool,
@@ -125,7 +129,7 @@ def command(
     model = load_models(model_paths) if not predictions or is_given("model_paths") else None
     rival_models = {path: load_model(path) for path in rival_paths}
     model_name = " and ".join(model_paths)
-    options = CorpusOptions(input_format, encoding, column or (model.column_ if model else "upos"))
+    options = CorpusOptions(input_format, encoding, evaluated_columns(columns, [model, *rival_models.values()]))
     sentences = read_tagged(gold, options)
     judged = read_side(predictions, options, sentences, gold) if predictions else predict(model_name, model, sentences)
     rivals = [predict(path, rival, sentences) for path, rival in rival_models.items()]
@@ -176,6 +180,13 @@ def side_calibration(side: Side, sentences: list[Sentence], confidence: np.ndarr
     return reliability(confidence, correct_tokens(sentences, side.guesses))
 
 
+def evaluated_columns(given: ColumnNames, models: Sequence[Predictor | None]) -> ColumnNames:
+    """Return the names for reading the gold corpus: those given, else the first model's, and what all models want."""
+    first = next((model for model in models if model), None)
+    wanted = dict.fromkeys(name for model in models if model for name in model.wanted_columns_)
+    return replace(first.corpus_columns(given) if first else given, wanted=tuple(wanted))
+
+
 def predict(name: str, model: Predictor | None, sentences: list[Sentence]) -> Side:
     """Tag the sentences with a model, and measure its speed."""
     assert model is not None  # only predictions from a file do without
@@ -187,7 +198,7 @@ def predict(name: str, model: Predictor | None, sentences: list[Sentence]) -> Si
 
 def read_side(path: str, options: CorpusOptions, sentences: list[Sentence], gold: str) -> Side:
     """Read predictions from a file whose words must be those of the gold corpus; its format is recognised."""
-    predicted = read_tagged(path, replace(options, input_format=None))
+    predicted = read_tagged(path, replace(options, input_format=None).with_wanted(()))
     for number, (right, other) in enumerate(zip(sentences, predicted, strict=False), 1):
         place = f"{path}: sentence {number}"
         for i, (expected, word) in enumerate(zip(right.words, other.words, strict=False), 1):

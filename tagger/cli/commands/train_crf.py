@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tagger.cli.console import print_message
-from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
+from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus, remember_columns, wanted_columns
 from tagger.cli.interrupt import GracefulStop
 from tagger.cli.options import (
     FREE_MEMORY,
@@ -99,6 +99,7 @@ crf_options = combine(
     "tagger train-crf train.txt --tune --dev dev.txt",
     "tagger train-crf train.txt --resume",
     "tagger train-crf medical.txt --init english.npz -o medical.npz",
+    "tagger train-crf train.txt --features chunking --columns word,pos,tag -o chunks.npz",
 )
 @crf_options
 def command(quiet: bool, **options: Any) -> None:
@@ -136,14 +137,18 @@ def train(
     check_options(dev, tune, resume, settings)
     check_class_sources({"--init": init, "--unlabeled": unlabeled, "--classes": classes})
     check_monitoring(dev, checkpoint, quiet)
+    initial = load_initial(init) if init else None
+    wanted = initial.wanted_columns_ if initial else wanted_columns(settings["features"], corpus_options.columns, quiet)
+    corpus_options = corpus_options.with_wanted(wanted)
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
+    check_tags(initial, init, sentences, quiet)
     dev_sentences = read_tagged(dev, corpus_options) if dev else None
-    initial = load_initial(init, sentences, quiet) if init else None
     if not initial:  # which brings its own
         settings["scheme"] = settle_scheme(settings["scheme"], sentences, corpus, settings["partial"], quiet)
     table = load_word_classes(classes, unlabeled, corpus_options.encoding, quiet, sentences)
     model = kind(**settings | ({"order": initial.order} if initial else {}))
-    model.column_, model.tokenizer_ = corpus_options.column, tokenizer
+    remember_columns(model, corpus_options, sentences)
+    model.tokenizer_ = tokenizer
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with GracefulStop() as stop:
         tuning = Tuning(model, sentences, dev_sentences, initial, table, quiet, stop) if tune else None
@@ -173,15 +178,19 @@ def check_options(dev: str | None, tune: bool, resume: bool, settings: dict[str,
         raise click.UsageError("--order 2: expected --candidates auto or a number, got all. Use --order 1.")
 
 
-def load_initial(path: str, sentences: list[Sentence], quiet: bool) -> CRFTagger:
-    """Load the CRF to adapt, which brings its own template; warn if it shares no tag with the corpus."""
+def load_initial(path: str) -> CRFTagger:
+    """Load the CRF to adapt, which brings its own template."""
     brought = [f"--{name}" for name in ("features", "order", "candidates", "scheme") if is_given(name)]
     if brought:
         raise click.UsageError(f"--init brings what its model was trained with: leave out {' and '.join(brought)}.")
     model = load_model(path)
     if not isinstance(model, CRFTagger):
         raise TrainingError(f"--init {path}: expected a CRF, got a model of kind {model.kind!r}")
-    if not any(tag in model.classes_ for sentence in sentences for tag in sentence.tags or ()):
+    return model
+
+
+def check_tags(initial: CRFTagger | None, path: str | None, sentences: list[Sentence], quiet: bool) -> None:
+    """Warn if the CRF to adapt shares no tag with the corpus."""
+    if initial and not any(tag in initial.classes_ for sentence in sentences for tag in sentence.tags or ()):
         warning = f"warning: the corpus and {path} have no tag in common; `tagger convert --map FILE` renames tags"
         print_message(warning, quiet)
-    return model

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tagger.cli.console import print_message
-from tagger.cli.corpus_input import CorpusOptions, read_training_corpus
+from tagger.cli.corpus_input import CorpusOptions, read_training_corpus, remember_columns
 from tagger.cli.options import FREE_MEMORY, Count, file_option, max_memory_option, partial_option
 from tagger.cli.paths import INPUT
 from tagger.cli.raw_text import check_class_sources, class_options, load_word_classes
@@ -68,7 +68,8 @@ def command(
             f"{text}, after {several(iteration, 'iteration')}: log-likelihood + log prior {objective:,.1f}", quiet
         ),
     )
-    model.column_, model.tokenizer_ = corpus_options.column, tokenizer
+    remember_columns(model, corpus_options, sentences)
+    model.tokenizer_ = tokenizer
     save_model(model, output)
     for message in [*model_warnings(model), closing_line(model, output, time.perf_counter() - begin)]:
         print_message(message, quiet)
