@@ -193,10 +193,9 @@ class CRFTagger(Tagger):
 
         encoding = encode_corpus(self, sentences, init, classes)
         self.classes_, self.template_, self.scheme_ = encoding.tag_set, encoding.template, encoding.scheme
-        self.lexicon_, self.seen_ = encoding.lexicon, encoding.seen
+        self.lexicon_, self.seen_, self.trigram_keys_ = encoding.lexicon, encoding.seen, encoding.layout.trigrams
         self.features_, self.tag_parts_ = encoding.corpus.features, encoding.corpus.tag_parts
         self.wanted_columns_, self.lists_ = column_names(self.features_.templates), encoding.lists
-        self.trigram_keys_ = encoding.layout.trigrams
         self.threshold_, self.proposer_, self.missed_ = encoding.threshold, encoding.proposer, encoding.missed
         return encoding.corpus, encoding.layout
 
@@ -212,8 +211,8 @@ class CRFTagger(Tagger):
 
     def trainer_settings(self) -> dict[str, Any]:
         """Return the settings of a `Trainer`."""
-        names = ("l2", "l1", "max_iterations", "tolerance")
-        return {name: getattr(self, name) for name in names} | {"threads": self.threads or available_cores()}
+        settings = {name: getattr(self, name) for name in ("l2", "l1", "max_iterations", "tolerance")}
+        return settings | {"threads": self.threads or available_cores()}
 
     def conclude(self, sentences: Sequence[Sentence], figures: dict[str, Any]) -> None:
         """Finish a training whose weights are set: drop those that are zero, and write the summary."""

@@ -31,7 +31,7 @@ from tagger.chain.lattice import DenseLattice, Lattice, Scorer
 from tagger.chain.pack import Pack
 from tagger.chain.scores import Chain, forbid
 from tagger.errors import ModelError
-from tagger.models.base import Predictor
+from tagger.models.predictor import Predictor
 from tagger.sentence import Words
 from tagger.words.lexicon import Lexicon
 

@@ -28,8 +28,9 @@ from tagger.escaping import quote, shortened
 from tagger.features.word_classes import WordClasses, read_clusters
 from tagger.files.reading import open_seekable, reason
 from tagger.files.writing import atomic_writer
-from tagger.models.base import Predictor, Tagger
+from tagger.models.base import Tagger
 from tagger.models.card import check_card, restore_card
+from tagger.models.predictor import Predictor
 from tagger.pretrained import model_file
 from tagger.schemes import SCHEMES, fits
 from tagger.version import __version__

@@ -10,8 +10,9 @@ from typing import Any
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.errors import ModelError
-from tagger.models.base import Predictor, Tagger, Terms
+from tagger.models.base import Tagger, Terms
 from tagger.models.ensemble import only_in
+from tagger.models.predictor import Predictor
 from tagger.models.store import build, description
 from tagger.pooled.lattice import Opinion
 from tagger.sentence import Words

@@ -20,8 +20,9 @@ from tagger.evaluation.calibration import ConfidenceGroup, calibration_error, re
 from tagger.evaluation.error_sample import ErrorExample, error_examples
 from tagger.evaluation.metrics import Evaluation
 from tagger.evaluation.spans import SpanEvaluation
-from tagger.models.base import Predictor, Tagger
+from tagger.models.base import Tagger
 from tagger.models.explain import Explanation, explain
+from tagger.models.predictor import Predictor
 from tagger.models.results import by_sentence
 from tagger.reports import svg
 from tagger.reports.html import PageTemplate, short

@@ -36,7 +36,7 @@ from tagger.escaping import quote
 from tagger.evaluation.breakdown import correct_tokens
 from tagger.evaluation.calibration import ConfidenceGroup, reliability
 from tagger.evaluation.metrics import Comparison, Evaluation, compare, evaluate
-from tagger.models.base import Predictor
+from tagger.models.predictor import Predictor
 from tagger.models.store import load_model, load_models
 from tagger.reports.evaluation import EvaluationRun, confidences, evaluation_page
 from tagger.reports.text import as_json, as_table, calibration_json, in_words
@@ -145,7 +145,7 @@ def command(
     spans = side_spans(scheme, None if tag_map else model, sentences, [judged, *rivals])
     verdicts, span_scores = in_sentences(judged.name, comparisons, spans), spans.scores if spans else None
     confidence = side_confidences(judged, sentences, tags or []) if report or calibration else None
-    bins = side_calibration(judged, sentences, confidence) if calibration else None
+    bins = reliability(confidence, correct_tokens(sentences, judged.guesses)) if calibration else None
     if report:
         run = (sentences, judged.guesses, result, judged.model, lexicon, confidence, judged.speed, messages + verdicts)
         page = EvaluationRun(page_title(predictions, model_paths, gold), *run, span_scores)
@@ -172,12 +172,6 @@ def check_calibration(calibration: bool, predictions: str | None) -> None:
 def side_confidences(side: Side, sentences: list[Sentence], names: Sequence[str]) -> np.ndarray | None:
     """Return the probability (N,) of each predicted tag, or None without a model; `names` are those of its tags."""
     return None if side.model is None else confidences(side.model, sentences, side.guesses, names)
-
-
-def side_calibration(side: Side, sentences: list[Sentence], confidence: np.ndarray | None) -> list[ConfidenceGroup]:
-    """Compute the reliability table of a model."""
-    assert confidence is not None  # refused for predictions from a file
-    return reliability(confidence, correct_tokens(sentences, side.guesses))
 
 
 def evaluated_columns(given: ColumnNames, models: Sequence[Predictor | None]) -> ColumnNames:

@@ -42,7 +42,7 @@ from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.errors import CorpusError, several
 from tagger.files.reading import Lines
 from tagger.files.writing import open_output
-from tagger.models.base import Predictor
+from tagger.models.predictor import Predictor
 from tagger.models.store import load_models
 from tagger.tagging.annotator import Annotator
 from tagger.tagging.constraints import Constraints, read_lexicon

@@ -94,11 +94,13 @@ def cross_fit(
 
     with ThreadPoolExecutor(threads) as pool:
         proposer = pool.submit(lambda: HMMTagger(**settings).learn(list(sentences), classes=classes))
-        proposals = joined([proposal for fold in pool.map(propose_for, folds) for proposal in fold])
+        of_folds = pool.map(propose_for, folds)
+        hmm = proposer.result()
+        proposals = joined([proposal for fold in of_folds for proposal in fold])
         # From the tokens fold by fold to the tokens sentence by sentence.
         begins = np.cumsum(lengths) - lengths
         tokens = np.concatenate([consecutive(begins[fold], lengths[fold]) for fold in folds])
-        return proposer.result(), proposals.only(np.argsort(tokens))
+        return hmm, proposals.only(np.argsort(tokens))
 
 
 def block_folds(sentences: int) -> list[np.ndarray]:
