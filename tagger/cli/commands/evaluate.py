@@ -145,7 +145,9 @@ def command(
     spans = side_spans(scheme, None if tag_map else model, sentences, [judged, *rivals])
     verdicts, span_scores = in_sentences(judged.name, comparisons, spans), spans.scores if spans else None
     confidence = side_confidences(judged, sentences, tags or []) if report or calibration else None
-    bins = reliability(confidence, correct_tokens(sentences, judged.guesses)) if calibration else None
+    bins = None
+    if calibration and confidence is not None:
+        bins = reliability(confidence, correct_tokens(sentences, judged.guesses))
     if report:
         run = (sentences, judged.guesses, result, judged.model, lexicon, confidence, judged.speed, messages + verdicts)
         page = EvaluationRun(page_title(predictions, model_paths, gold), *run, span_scores)
