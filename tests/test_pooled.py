@@ -2,7 +2,7 @@
 
 import copy
 import json
-from itertools import product
+from itertools import pairwise, product
 from math import log, prod
 
 import numpy as np
@@ -21,7 +21,7 @@ from tagger.models.checkpoint import Checkpoint
 from tagger.models.explain import explain
 from tagger.models.monitor import INTERRUPTED
 from tagger.pooled.held_out import ParameterCounts, propose_without
-from tagger.pooled.lattice import PooledLattice
+from tagger.pooled.lattice import Opinion, PooledLattice
 from tagger.pooled.opinion_weights import fit_coverage, fit_weights
 from tagger.pooled.trainer import PooledTrainer, held_out_folds, silent
 
@@ -237,7 +237,7 @@ def named(corpus, layout, vector):
     table |= {("bigram", key): w for key, w in zip(layout.seen.tolist(), bigrams, strict=True)}
     table |= {("start", k): w for k, w in enumerate(start)} | {("end", k): w for k, w in enumerate(end)}
     table |= {("trigram", key): w for key, w in zip(layout.trigrams.tolist(), trigrams, strict=True)}
-    return table | {("HMM", 0): w for w in posterior}
+    return table | dict(zip([("HMM", 0)], posterior, strict=False))
 
 
 def path_score(table, features, parts, log_p, path):
@@ -247,7 +247,7 @@ def path_score(table, features, parts, log_p, path):
     for t, k in enumerate(path):
         total += sum(table.get((text, column), 0.0) for text in features[t] for column in (k, *parts[k]))
         total += table.get(("HMM", 0), 0.0) * log_p[t][k]
-    total += sum(table.get(("bigram", i * K + j), 0.0) for i, j in zip(path, path[1:], strict=False))
+    total += sum(table.get(("bigram", i * K + j), 0.0) for i, j in pairwise(path))
     marked = [K, K, *path, K]
     for u, v, w in zip(marked, marked[1:], marked[2:], strict=False):
         total += table.get(("trigram", (u * (K + 1) + v) * (K + 1) + w), 0.0)
@@ -328,7 +328,7 @@ def test_other_tags_of_the_sentences_left_out_change_nothing(template):
     assert not any(weights[name] for name in weights.keys() - names)
 
 
-@pytest.mark.parametrize("min_count, min_pair_count", [(1, 1), (1, 2), (2, 3)])
+@pytest.mark.parametrize("min_count, min_pair_count", [(1, 1), (1, 2), (30, 30)])
 def test_the_parameters_kept_are_those_of_a_corpus_of_the_others(template, min_count, min_pair_count):
     settings = {"min_count": min_count, "min_pair_count": min_pair_count}
     fold = block_folds(len(CORPUS))[2]
@@ -389,6 +389,7 @@ def joined(request, template, members):
 
 def test_without_a_dev_set_members_have_the_mean_weight(template, model, members):
     joined = pool(template).fit(CORPUS, add=members)
+    assert (model.pool_ > 0).all()
     weights = [weight for _, weight in joined.member_weights()]
     assert sum(weights) == pytest.approx(model.pool_.sum())
     assert weights[3:] == pytest.approx([sum(weights) / 5] * 2)
@@ -452,16 +453,19 @@ def test_members_with_other_tags_are_refused_by_name(template):
 
 
 @pytest.fixture(scope="module")
-def saved(joined, tmp_path_factory):
-    path = tmp_path_factory.mktemp("saved") / "pool.npz"
+def saved(model, members, tmp_path_factory):
+    path, joined = tmp_path_factory.mktemp("saved") / "pool.npz", copy.deepcopy(model)
+    joined.join_members(members, None)
     save_model(joined, path)
     with np.load(path) as arrays:
         return dict(arrays)
 
 
 def without_hmm(meta, arrays):
+    """All that a CRF of first order over all tags has."""
     meta |= {"threshold": None, "proposer": None}
-    for name in [name for name in arrays if name.startswith("hmm.") or name == "posterior"]:
+    meta["settings"] |= {"order": 1}
+    for name in [name for name in arrays if name.startswith(("hmm.", "trigrams.")) or name == "posterior"]:
         array = arrays.pop(name)
         if name.startswith(("hmm.words.", "hmm.lexicon.")):
             arrays[name.removeprefix("hmm.")] = array
@@ -474,7 +478,6 @@ FORGED = {
     "short coverage": lambda meta, arrays: arrays.update({"pool.coverage": np.ones(7)}),
     "weight nan": lambda meta, arrays: arrays["pool.weights"].__setitem__(0, np.nan),
     "weight missing": lambda meta, arrays: arrays.update({"pool.weights": np.ones(4)}),
-    "pooled member": lambda meta, arrays: meta["members"][0].update(kind="pooled"),
     "member of no kind": lambda meta, arrays: meta["members"][0].pop("kind"),
     "member of other tags": lambda meta, arrays: meta["members"][0].update(tags=["A", "B+C", "B+D", "F"]),
     "member no object": lambda meta, arrays: meta["members"].__setitem__(0, 3),
@@ -482,7 +485,6 @@ FORGED = {
     "member not described": lambda meta, arrays: meta["members"].pop(),
     "member without arrays": lambda meta, arrays: [arrays.pop(name) for name in [*arrays] if "member.1." in name],
     "no HMM": without_hmm,
-    "many members": lambda meta, arrays: meta.update(members=meta["members"] * 51),
     "another array": lambda meta, arrays: arrays.update({"member.0.more": np.ones(2)}),
 }
 
@@ -496,7 +498,25 @@ def test_a_hostile_file_is_refused_in_one_line(saved, tmp_path, name):
     np.savez(tmp_path / "forged.npz", **arrays)
     with pytest.raises(ModelError, match=r"forged\.npz") as error:
         load_model(tmp_path / "forged.npz")
-    assert "\n" not in str(error.value)
+    assert "\n" not in str(error.value) and ("the HMM of a pool" in str(error.value)) == (name == "no HMM")
+
+
+def test_a_pool_in_a_pool_is_refused(model, tmp_path):
+    """Else a file could have pools in pools without end."""
+    nested = copy.deepcopy(model)
+    nested.opinions_ = [Opinion(model, 0.1)]
+    save_model(nested, tmp_path / "nested.npz")
+    with pytest.raises(ModelError, match=r"nested\.npz.*members"):
+        load_model(tmp_path / "nested.npz")
+
+
+def test_the_number_of_members_is_limited(saved, tmp_path, monkeypatch):
+    np.savez(tmp_path / "two.npz", **saved)
+    monkeypatch.setattr("tagger.pooled.members.MAX_MEMBERS", 2)
+    load_model(tmp_path / "two.npz")
+    monkeypatch.setattr("tagger.pooled.members.MAX_MEMBERS", 1)
+    with pytest.raises(ModelError, match=r"two\.npz.*at most 1 members"):
+        load_model(tmp_path / "two.npz")
 
 
 def test_every_array_of_a_pool_is_needed(saved, tmp_path):
@@ -537,7 +557,8 @@ def test_open_tags_are_learned_from_what_surrounds_them(template):
     text += [("the zig runs", "D ? V|D"), ("a zig sits", "D ? ?")] * 4
     corpus = [Sentence(words.split(), tags.split()) for words, tags in text]
     open_model = pool(template, partial=True).fit(corpus)
-    assert open_model.classes_ == ["D", "N", "V"] and (open_model.coverage_ <= 1).all()
+    assert open_model.classes_ == ["D", "N", "V"]
+    assert open_model.coverage_.tolist() == [1.0] * 8  # open tokens have no right tag that could be missing
     assert open_model.predict([["the", "zig", "sits"]]) == [["D", "N", "V"]]
 
 
@@ -567,12 +588,15 @@ COURSE = {"max_iterations": 200, "tolerance": 1e-3}
 
 @pytest.fixture(scope="module")
 def whole(template):
-    return pool(template, **COURSE).fit(CORPUS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tagger.pooled.trainer.HELD_OUT_TOKENS", 1)
+        return pool(template, **COURSE).fit(CORPUS)
 
 
 @pytest.fixture
 def phase(monkeypatch):
-    """A list whose last entry is the phase of the training."""
+    """A list whose last entry is the phase of the training; one fold is left out."""
+    monkeypatch.setattr("tagger.pooled.trainer.HELD_OUT_TOKENS", 1)
     phases, optimize = [], Trainer.optimize
 
     def recorded(self, *args):
@@ -584,10 +608,12 @@ def phase(monkeypatch):
     return phases
 
 
-def test_the_course_of_a_training(template, phase):
+@pytest.mark.parametrize("tokens, folds", [(1, 1), (20_000, 5)])
+def test_the_course_of_a_training(template, phase, monkeypatch, tokens, folds):
+    monkeypatch.setattr("tagger.pooled.trainer.HELD_OUT_TOKENS", tokens)
     seen = []
     model = pool(template, **COURSE).fit(CORPUS, watch=seen.append)
-    assert phase == PHASES[:2] * 5 + PHASES[2:]
+    assert phase == PHASES[:2] * folds + PHASES[2:]
     assert [progress.iteration for progress in seen] == list(range(1, len(seen) + 1))
     assert model.summary_["iterations"] == len(seen) <= COURSE["max_iterations"]
     losses = [progress.loss for progress in seen]
@@ -595,27 +621,50 @@ def test_the_course_of_a_training(template, phase):
     assert model.summary_["weight of the HMM"] == model.pool_[0]
 
 
+def resumed_training(template, path):
+    """Go on from a checkpoint; return the model and what it reports, which is no iteration of an earlier phase."""
+    seen = []
+    resumed = pool(template, **COURSE).fit(CORPUS, watch=seen.append, checkpoint=Checkpoint(path, resume=True))
+    assert not path.exists() and all(progress.loss is not None for progress in seen)
+    return resumed, seen
+
+
 @pytest.mark.parametrize("number", range(4), ids=map(" of ".join, PHASES))
 def test_an_interrupted_training_leaves_a_model_and_goes_on(template, whole, phase, tmp_path, number):
-    path, stops = tmp_path / "c", []
+    path, reached, stops = tmp_path / "c", [], []
 
     def watch(progress):
-        if stops or (phase[-1] == PHASES[number] and progress.iteration > 1):
-            stops.append(progress.iteration)
+        reached.append(phase[-1])
+        if stops or reached.count(PHASES[number]) == 4:
+            stops.append(progress)
             return INTERRUPTED
         return None
 
     stopped = pool(template, **COURSE).fit(CORPUS, watch=watch, checkpoint=Checkpoint(path, every=1000, keep=True))
-    assert stopped.summary_["stopped"] == INTERRUPTED and stopped.summary_["iterations"] == stops[-1]
+    iteration = stops[-1].iteration
+    assert stopped.summary_["stopped"] == INTERRUPTED and stopped.summary_["iterations"] == iteration
     assert np.isfinite(stopped.pool_).all() and stopped.pool_.sum() > 0
     save_model(stopped, tmp_path / "stopped.npz")
     assert load_model(tmp_path / "stopped.npz").predict(TEXT) == stopped.predict(TEXT)
 
-    seen = []
-    resumed = pool(template, **COURSE).fit(CORPUS, watch=seen.append, checkpoint=Checkpoint(path, resume=True))
-    assert seen[0].iteration == stops[-1] + 1 and not path.exists()
+    resumed, seen = resumed_training(template, path)
+    assert seen[0].iteration == iteration + 1 and seen[0].loss < stops[-1].loss
     assert resumed.summary_["loss"] == pytest.approx(whole.summary_["loss"], rel=1e-2)
     assert resumed.pool_ == pytest.approx(whole.pool_, abs=1e-6)
+
+
+@pytest.mark.parametrize("number", [0, 2], ids=map(" of ".join, PHASES[:3:2]))
+def test_a_killed_training_goes_on(template, whole, phase, tmp_path, number):
+    """The checkpoint is that of the phase itself."""
+
+    def watch(progress):
+        if phase[-1] == PHASES[number]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pool(template, **COURSE).fit(CORPUS, watch=watch, checkpoint=Checkpoint(tmp_path / "c", every=1))
+    resumed, _ = resumed_training(template, tmp_path / "c")
+    assert resumed.summary_["loss"] == pytest.approx(whole.summary_["loss"], rel=1e-2)
 
 
 def test_large_tag_sets_have_no_crf_on_all_tags(template, phase, monkeypatch):
