@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tagger import CRFTagger, HMMTagger, Sentence, load_model, save_model
+from tagger import CRFTagger, HMMTagger, PooledTagger, Sentence, load_model, save_model
 from tagger.models.store import FORMAT, MODEL_KINDS, load_classes, save_classes
 from tagger.neural.tagger import BiLSTMTagger
 from tagger.words.overlap import overlap
@@ -35,6 +35,8 @@ def write_examples(folder):
     save_model(model, folder / f"format-{FORMAT}-crf.npz")
     model = CRFTagger(order=2, candidates=0.01, features=str(template), min_pair_count=1).fit(CORPUS)
     save_model(model, folder / f"format-{FORMAT}-crf-candidates.npz")
+    pool = PooledTagger(candidates=0.01, features=str(template), min_pair_count=1)
+    save_model(pool.fit(CORPUS, add=[model]), folder / f"format-{FORMAT}-pooled.npz")
     template.unlink()
     clusters = folder / "clusters.txt"
     clusters.write_text("00\tdog\t1\n01\tcat\t1\n1\tthe\t2\n")
@@ -47,7 +49,8 @@ def write_examples(folder):
     save_model(small.fit(CORPUS), folder / f"format-{FORMAT}-bilstm.npz")
 
 
-FILES = [f"format-{format}-{kind}" for format in range(1, FORMAT + 1) for kind in MODEL_KINDS]
+FIRST_FORMATS = {"pooled": 3}  # of kinds that format 1 lacks
+FILES = [f"format-{format}-{kind}" for kind in MODEL_KINDS for format in range(FIRST_FORMATS.get(kind, 1), FORMAT + 1)]
 FILES += [f"format-{format}-crf-candidates" for format in range(3, FORMAT + 1)]
 
 
@@ -55,7 +58,7 @@ FILES += [f"format-{format}-crf-candidates" for format in range(3, FORMAT + 1)]
 def test_models_of_every_format_are_read(name):
     model = load_model(EXAMPLES / f"{name}.npz")
     assert model.kind == name.split("-")[2] and model.predict(TEXT) == TAGS
-    assert (getattr(model, "proposer_", None) is not None) == name.endswith("candidates")
+    assert (getattr(model, "proposer_", None) is not None) == name.endswith(("candidates", "pooled"))
     assert model.lexicon_.known(["dog", "dogs"]).tolist() == [True, False]
     assert overlap([sentence.words for sentence in CORPUS], model.seen_) == 1  # only one is long enough to tell
 
