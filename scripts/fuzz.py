@@ -83,7 +83,7 @@ def seeds(target: str) -> tuple[list[bytes], list[str]]:
             " & ",
         ]
     if target == "corpus":
-        formats = [render(sentence, name, "upos") for sentence in SMALL for name in FORMATS]
+        formats = [render(sentence, name) for sentence in SMALL for name in FORMATS]
         return [bytes([i // 2, 0, 0]) + text for i, text in enumerate(formats)], mutations.NASTY_TEXTS
     return [bytes(range(50))], ["<f8", "<u8", "|u1", "True", "(1,)"]
 

@@ -73,7 +73,7 @@ def judge_corpus(path: Path, format: str | None, tagged: bool | None, encoding: 
 def check_round_trip(path: Path, sentences: list[Sentence], format: str, tagged: bool | None) -> None:
     """What is written reads back as it was; what cannot be written is refused."""
     try:
-        written = [render(sentence, format, "upos") for sentence in sentences]
+        written = [render(sentence, format) for sentence in sentences]
     except CorpusError as error:
         check_message(str(error))
         return

@@ -81,7 +81,7 @@ def good_models(folder: Path) -> dict[str, bytes]:
 
 def good_corpora() -> dict[str, bytes]:
     sentences = read_corpus(DATA / "english-train.txt")[:8] + read_corpus(DATA / "chinese-train.txt")[:4]
-    return {name: b"".join(render(sentence, name, "upos") for sentence in sentences) for name in FORMATS}
+    return {name: b"".join(render(sentence, name) for sentence in sentences) for name in FORMATS}
 
 
 def torture_models(folder: Path, count: int, seed: int) -> Iterator[Row]:

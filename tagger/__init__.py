@@ -3,7 +3,8 @@
 The public names are listed in `__all__`. Each is imported from its module on first use, so that the command line starts
 without NumPy. The packages below, from data to commands: `files`, `arrays`, `corpus`, `words`, `chain` (the dynamic
 programs), `features`, `models`, `hmm`, `crf`, `neural`, `evaluation`, `tagging`, `experiments`, `reports`, `cli`.
-Modules that all of them may use: `sentence`, `errors`, `escaping`, `normalization`, `version`.
+Modules that all of them may use: `sentence`, `schemes`, `errors`, `escaping`, `normalization`,
+`version`.
 
 >>> from tagger import CRFTagger, read_corpus
 >>> model = CRFTagger(max_iterations=50).fit(read_corpus("corpus.txt"))
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from tagger.crf.tagger import CRFTagger
     from tagger.errors import TaggerError
     from tagger.evaluation.metrics import evaluate
+    from tagger.evaluation.spans import evaluate_spans
     from tagger.hmm.tagger import HMMTagger
     from tagger.models.store import load_model, save_model
     from tagger.neural.tagger import BiLSTMTagger
     from tagger.pooled.tagger import PooledTagger
+    from tagger.schemes import find_spans, recognize_scheme
     from tagger.sentence import Sentence
 
 __all__ = [
@@ -37,8 +40,11 @@ __all__ = [
     "__version__",
     "chain",
     "evaluate",
+    "evaluate_spans",
+    "find_spans",
     "load_model",
     "read_corpus",
+    "recognize_scheme",
     "save_model",
     "write_corpus",
 ]
@@ -51,8 +57,11 @@ MODULES = {  # where each public name is defined
     "Sentence": "sentence",
     "TaggerError": "errors",
     "evaluate": "evaluation.metrics",
+    "evaluate_spans": "evaluation.spans",
+    "find_spans": "schemes",
     "load_model": "models.store",
     "read_corpus": "corpus",
+    "recognize_scheme": "schemes",
     "save_model": "models.store",
     "write_corpus": "corpus",
 }

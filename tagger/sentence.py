@@ -43,13 +43,15 @@ class Sentence:
         Line of the file where the sentence begins, from 1.
     retagged : bool, default False
         Whether the tags are newer than `layout`, whose probabilities then belong to older tags.
+    columns : mapping of str to sequence of str, optional
+        Further columns by name, each with one value per word, for feature templates that look at them.
 
     Raises
     ------
     TypeError
         If `words` is a string or not iterable.
     ValueError
-        If `tags`, `probabilities` or `offsets` differ from `words` in length.
+        If `tags`, `probabilities`, `offsets` or a column differ from `words` in length.
 
     Examples
     --------
@@ -59,6 +61,8 @@ class Sentence:
     3
     >>> sentence.tags
     ('DT', 'NN', 'VBZ')
+    >>> Sentence(["Dogs", "bark"], columns={"lemma": ["dog", "bark"]}).columns["lemma"]
+    ('dog', 'bark')
     """
 
     words: Sequence[str]
@@ -69,6 +73,7 @@ class Sentence:
     offsets: Sequence[tuple[int, int]] | None = field(default=None, compare=False, repr=False)
     line: int | None = field(default=None, compare=False, repr=False)
     retagged: bool = field(default=False, compare=False, repr=False, kw_only=True)
+    columns: Mapping[str, Sequence[str]] | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(contents(self.words, "Sentence", "a list of words")))
@@ -78,13 +83,21 @@ class Sentence:
             self.align("probabilities", "probability value")
         if self.offsets is not None:
             self.align("offsets", "offset")
+        if self.columns is not None:
+            object.__setattr__(self, "columns", {name: tuple(values) for name, values in self.columns.items()})
+            for name, values in self.columns.items():
+                self.check_length(values, "value", f"column {quote(name)}: ")
 
     def align(self, name: str, noun: str) -> None:
         """Convert an attribute with one value per word to a tuple, and check its length."""
         values = tuple(getattr(self, name))
         object.__setattr__(self, name, values)
+        self.check_length(values, noun)
+
+    def check_length(self, values: Sequence[Any], noun: str, place: str = "") -> None:
+        """Raise a ValueError unless there is one value per word."""
         if len(values) != len(self.words):
-            raise ValueError(f"{several(len(self.words), 'word')}, but {several(len(values), noun)}")
+            raise ValueError(f"{place}{several(len(self.words), 'word')}, but {several(len(values), noun)}")
 
     def __len__(self) -> int:
         return len(self.words)
@@ -92,7 +105,7 @@ class Sentence:
     def __reduce__(self) -> tuple[Callable[..., Sentence], tuple[object, ...]]:
         """Pickle as a call with positional arguments: four times as fast as the default of a dataclass with slots."""
         fields = (self.words, self.tags, self.layout, self.probabilities, self.nbest, self.offsets, self.line)
-        return rebuild, (self.retagged, *fields)
+        return rebuild, (self.retagged, self.columns, *fields)
 
     def with_tags(
         self,
@@ -114,18 +127,24 @@ class Sentence:
         Returns
         -------
         Sentence
-            The copy; `layout`, `offsets` and `line` are those of this sentence.
+            The copy; `layout`, `offsets`, `line` and `columns` are those of this sentence.
         """
-        return Sentence(self.words, tags, self.layout, probabilities, nbest, self.offsets, self.line, retagged=True)
+        fields = (self.words, tags, self.layout, probabilities, nbest, self.offsets, self.line)
+        return Sentence(*fields, retagged=True, columns=self.columns)
+
+    def begin(self, count: int) -> Sentence:
+        """Copy the first `count` words with their tags and columns."""
+        columns = self.columns and {name: values[:count] for name, values in self.columns.items()}
+        return Sentence(self.words[:count], self.tags and self.tags[:count], columns=columns)
 
     def lines_of(self, format: str) -> tuple[str, ...]:
         """Return the lines the sentence was read from if they are of that format, else an empty tuple."""
         return self.layout[1:] if self.layout and self.layout[0] == format else ()
 
 
-def rebuild(retagged: bool, *fields: Any) -> Sentence:
+def rebuild(retagged: bool, columns: Mapping[str, Sequence[str]] | None, *fields: Any) -> Sentence:
     """Build a sentence from its pickled fields."""
-    return Sentence(*fields, retagged=retagged)
+    return Sentence(*fields, retagged=retagged, columns=columns)
 
 
 def open_tokens(sentences: Iterable[Sentence]) -> int:
@@ -145,6 +164,11 @@ STRING = frozenset([str])  # `issuperset(map(type, …))` checks all words of a 
 def words_of(sentence: Sentence | Words) -> Words:
     """Return the words of a Sentence, or the list of words itself."""
     return sentence.words if isinstance(sentence, Sentence) else sentence
+
+
+def columns_of(sentence: Sentence | Words) -> Mapping[str, Sequence[str]] | None:
+    """Return the columns of a Sentence; None for a list of words."""
+    return sentence.columns if isinstance(sentence, Sentence) else None
 
 
 def sentence_list(X: Iterable[Any], name: str = "X") -> list[Any]:

@@ -12,9 +12,10 @@ from tagger.chain.kernels import DenseMax, LogSum
 from tagger.chain.nbest import n_best
 from tagger.chain.pack import Pack, batches
 from tagger.chain.recursion import backward, forward
-from tagger.chain.scaled import SPAN, ScaledSum, scaled_kernel, shift_within
-from tagger.chain.scores import Chain, path_scores
+from tagger.chain.scaled import SPAN, ScaledSum, mixing_steps, scaled_kernel, shift_within
+from tagger.chain.scores import Chain, forbid, path_scores
 from tagger.chain.viterbi import viterbi
+from tagger.schemes import SCHEMES, allowed_steps
 
 LENGTHS = [[1], [3, 1, 4], [2, 0, 3, 3, 1, 0], [5], [0, 0]]
 KINDS = ["plain", "forbidden transitions", "forbidden tags", "forbidden ends", "wide"]
@@ -174,9 +175,54 @@ def test_long_sentences_in_float32_keep_their_tags():
     np.testing.assert_array_equal(best(chain), best(exact))
 
 
-def test_forbidden_transitions_are_never_done_in_scaled_space():
-    chain = random_chain([4, 2], 3, seed=0, kind="forbidden transitions")
-    assert shift_within(chain, 1e9) is None
+def test_forbidden_transitions_are_done_in_scaled_space_only_if_tags_mix():
+    mixing = random_chain([4, 2], 3, seed=0, kind="forbidden transitions")
+    assert not np.isfinite(mixing.transitions).all() and mixing_steps(mixing.transitions) == 2
+    assert shift_within(mixing, 1e9) is not None
+    apart = np.where(np.eye(3, dtype=bool), 0.0, -np.inf)  # no tag leads to another
+    in_turns = np.where(np.arange(4)[:, None] % 2 != np.arange(4) % 2, 0.0, -np.inf)  # never again after odd steps
+    assert mixing_steps(apart) is None and mixing_steps(in_turns) is None
+    assert shift_within(replace(mixing, transitions=apart), 1e9) is None
+    some = mixing.emissions.copy()
+    some[0, 0] = -np.inf
+    assert shift_within(replace(mixing, emissions=some), 1e9) is None
+    nowhere = np.full(3, -np.inf)
+    assert shift_within(replace(mixing, end=nowhere), 1e9) is None
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_scaled_sums_under_a_scheme_equal_log_space(scheme):
+    """Scores as wide as the bound lets them be, where a wrong bound would underflow."""
+    letters = {"bio": "BI", "iob1": "BI", "bioes": "BIES", "bmes": "BMES"}[scheme]
+    tags = ["O", *(f"{letter}-{name}" for name in "XYZ" for letter in letters)]
+    allowed, K = allowed_steps(scheme, tags), len(tags)
+    n = mixing_steps(np.where(allowed[:-1, :-1], 0.0, -np.inf))
+    assert n == (2 if letters == "BI" else 3)
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        for dtype, span in SPAN.items():
+            plain = random_chain([1, 2, 3, 9, 40], K, seed, dtype=dtype)
+            width = span / n / 2
+            emissions = random.choice([-width / 2, width / 2], plain.emissions.shape).astype(dtype)
+            chain_scores = forbid(allowed, plain.start, plain.transitions, plain.end)
+            chain = Chain(plain.pack, *chain_scores, emissions)
+            kernel = scaled_kernel(chain)
+            assert kernel is not None and kernel.e.dtype == dtype
+            exact, found = forward_backward(LogSum(chain)), forward_backward(kernel)
+            tolerance = 2e-4 if dtype == np.float32 else 1e-9
+            np.testing.assert_allclose(found.log_z, exact.log_z, rtol=tolerance, atol=tolerance)
+            np.testing.assert_allclose(found.states, exact.states, atol=tolerance)
+            np.testing.assert_allclose(found.transitions, exact.transitions, atol=40 * tolerance)
+            assert shift_within(replace(chain, emissions=2 * emissions), span) is None  # twice as wide is too wide
+
+
+def test_a_sentence_too_short_for_any_path_is_not_done_in_scaled_space():
+    allowed = allowed_steps("bmes", ["B", "E", "M"])  # a sentence of one token has no path
+    start, transitions, end = forbid(allowed, np.zeros(3), np.zeros((3, 3)), np.zeros(3))
+    for lengths, possible in (([4, 3], True), ([4, 1], False)):
+        chain = Chain(Pack.of(lengths), start, transitions, end, np.zeros((sum(lengths), 3)))
+        assert (scaled_kernel(chain) is not None) == possible
+    assert posterior(chain).log_z.tolist() == [pytest.approx(log(2)), -np.inf]  # B M M E and B E B E
 
 
 def test_batches_hold_every_sentence_once():

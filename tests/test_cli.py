@@ -578,7 +578,7 @@ def test_files_that_have_no_place_are_told_where_they_belong(tmp_path, args, tol
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("train", "train-hmm or train-crf or train-bilstm"),
+        ("train-", "train-hmm or train-crf or train-bilstm"),
         ("train_crf", "train-crf"),
         ("evaluate", "eval"),
         ("Tag", "tag"),

@@ -33,7 +33,7 @@ def candidates(line):
 @pytest.mark.parametrize(
     "words, expected",
     [
-        (["tagger", "tr"], ["train-hmm", "train-crf", "train-bilstm", "trellis"]),
+        (["tagger", "tr"], ["train", "train-hmm", "train-crf", "train-bilstm", "trellis"]),
         (["tagger", "split", "--out"], ["--output-folder"]),
         (["tagger", "convert", "--output-format", "j"], ["jsonl"]),
     ],

@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tagger.corpus import FORMATS, LOOK_AHEAD, read_corpus, read_sentences, recognize_format, slash, write_corpus
+from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
 from tagger.errors import CorpusError, FileError
 from tagger.files.reading import Lines
 from tagger.sentence import Sentence
@@ -59,7 +60,7 @@ def read_text(text, format=None, tagged=True, column="upos"):
     """The sentences of a text that comes from standard input."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", SimpleNamespace(buffer=BytesIO(text.encode())))
-        return list(read_sentences(Lines("-"), format, tagged, column))
+        return list(read_sentences(Lines("-"), format, tagged, ColumnNames(column)))
 
 
 def pairs(sentences):
@@ -195,7 +196,7 @@ def test_a_blank_line_ends_a_sentence_that_has_no_mark():
 def test_marks_inside_of_sentences_are_no_ends(words):
     sentences = [Sentence(tuple(words.split()), tuple(words.split()))]
     for corpus in (sentences, sentences + [Sentence(("x", "."), ("X", "."))] * 9):
-        text = "".join(FORMATS["lines"].write(sentence, "upos") for sentence in corpus)
+        text = "".join(FORMATS["lines"].write(sentence, DEFAULT_NAMES) for sentence in corpus)
         assert read_text(text, "lines") == corpus
 
 
@@ -205,7 +206,7 @@ def test_marks_inside_of_sentences_are_no_ends(words):
 @example([["a"], ["a", "."] * 700])
 def test_sentences_with_any_marks_inside_come_back_whole(corpus):
     sentences = [Sentence(words, ["X"] * len(words)) for words in corpus]
-    text = "".join(FORMATS["lines"].write(sentence, "upos") for sentence in sentences)
+    text = "".join(FORMATS["lines"].write(sentence, DEFAULT_NAMES) for sentence in sentences)
     assert read_text(text, "lines") == sentences
 
 
@@ -265,7 +266,7 @@ def test_conllu_read_and_written_is_the_same_file(file, column):
 def test_new_tags_change_one_column_and_nothing_else(column):
     text = CONLLU[: CONLLU.index("\n\n") + 2]
     (sentence,) = read_text(text, "conllu", tagged=False, column=column)
-    written = FORMATS["conllu"].write(sentence.with_tags("abcdef"), column)
+    written = FORMATS["conllu"].write(sentence.with_tags("abcdef"), ColumnNames(column))
     index = {"upos": 3, "xpos": 4}[column]
     changed = {}
     for old_line, new_line in zip(text.split("\n"), written.split("\n"), strict=True):
@@ -281,17 +282,17 @@ def test_untagged_conllu_may_have_empty_tag_columns_and_is_written_back_untouche
     text = "# c\n" + conllu_row(1, "a") + "\n"
     (sentence,) = read_text(text, "conllu", tagged=False)
     assert sentence == Sentence(["a"])
-    assert FORMATS["conllu"].write(sentence, "upos") == text
+    assert FORMATS["conllu"].write(sentence, DEFAULT_NAMES) == text
 
 
 def test_sentences_from_elsewhere_get_ten_columns():
-    written = FORMATS["conllu"].write(Sentence(["a b", "c"], ["X", "Y"]), "xpos")
+    written = FORMATS["conllu"].write(Sentence(["a b", "c"], ["X", "Y"]), ColumnNames("xpos"))
     assert written == conllu_row(1, "a b", xpos="X") + conllu_row(2, "c", xpos="Y") + "\n"
 
 
 def test_the_layout_of_conllu_does_not_show_in_other_formats():
     sentence = read_text(CONLLU, "conllu")[0]
-    assert FORMATS["slash"].write(sentence, "upos") == "Vamos/VERB nos/PRON a/ADP el/DET mar/NOUN ./PUNCT\n"
+    assert FORMATS["slash"].write(sentence, DEFAULT_NAMES) == "Vamos/VERB nos/PRON a/ADP el/DET mar/NOUN ./PUNCT\n"
 
 
 def test_several_blank_lines_between_conllu_sentences_are_tolerated():
@@ -372,8 +373,8 @@ def test_jsonl_words_may_hold_anything():
 
 
 def test_jsonl_is_written_as_readable_text():
-    assert FORMATS["jsonl"].write(Sentence(["中"], ["n"]), "upos") == '{"words": ["中"], "tags": ["n"]}\n'
-    assert FORMATS["jsonl"].write(Sentence(["中"]), "upos") == '{"words": ["中"]}\n'
+    assert FORMATS["jsonl"].write(Sentence(["中"], ["n"]), DEFAULT_NAMES) == '{"words": ["中"], "tags": ["n"]}\n'
+    assert FORMATS["jsonl"].write(Sentence(["中"]), DEFAULT_NAMES) == '{"words": ["中"]}\n'
 
 
 def test_untagged_jsonl_needs_no_tags():
@@ -539,7 +540,7 @@ def test_what_can_be_read_but_is_too_deep_to_be_written_is_refused():
     """Where a sentence is written, less of the stack may be left than where it was read."""
     sentence = Sentence(["a"], None, ("jsonl", '{"x": ' + "[" * 5000 + "]" * 5000 + "}"))
     with pytest.raises(CorpusError):
-        FORMATS["jsonl"].write(sentence, "upos")
+        FORMATS["jsonl"].write(sentence, DEFAULT_NAMES)
 
 
 def test_tokens_that_come_back_are_remembered_up_to_a_bound(file, monkeypatch):
@@ -653,8 +654,8 @@ def test_what_a_format_cannot_express_is_refused_and_not_corrupted(folder, forma
 def test_what_was_written_is_written_again_byte_for_byte(folder, format, data):
     sentences = data.draw(tagged_sentences(format))
     write = FORMATS[format].write
-    text = "".join(write(sentence, "upos") for sentence in sentences)
-    assert "".join(write(sentence, "upos") for sentence in read_text("\ufeff" + text, format)) == text
+    text = "".join(write(sentence, DEFAULT_NAMES) for sentence in sentences)
+    assert "".join(write(sentence, DEFAULT_NAMES) for sentence in read_text("\ufeff" + text, format)) == text
 
 
 UNWRITABLE = [
@@ -675,14 +676,14 @@ UNWRITABLE = [
 @pytest.mark.parametrize("format, word, tag", UNWRITABLE)
 def test_a_token_that_would_be_read_differently_is_refused(format, word, tag):
     with pytest.raises(CorpusError):
-        FORMATS[format].write(Sentence([word], [tag]), "upos")
+        FORMATS[format].write(Sentence([word], [tag]), DEFAULT_NAMES)
 
 
 @pytest.mark.parametrize("word", ["", "a b", "a\tb", "a\nb", "a\r"])
 @pytest.mark.parametrize("format", SPACELESS)
 def test_an_untagged_word_that_would_be_read_differently_is_refused(format, word):
     with pytest.raises(CorpusError):
-        FORMATS[format].write(Sentence([word]), "upos")
+        FORMATS[format].write(Sentence([word]), DEFAULT_NAMES)
 
 
 @pytest.mark.parametrize("format", NAMES)
@@ -696,7 +697,7 @@ def test_half_a_character_is_no_crash(folder, format):
 
 def test_a_refusal_names_what_could_not_be_written_and_a_format_that_can():
     with pytest.raises(CorpusError) as caught:
-        FORMATS["slash"].write(Sentence(["New York"], ["NNP"]), "upos")
+        FORMATS["slash"].write(Sentence(["New York"], ["NNP"]), DEFAULT_NAMES)
     assert "'New York'" in str(caught.value)
     assert "jsonl" in str(caught.value)
 

@@ -157,7 +157,7 @@ def test_unseen_values_give_no_feature():
 
 def test_too_many_parts_are_refused(monkeypatch):
     """Each part of a conjunction is a digit of one number, which has 63 bits."""
-    monkeypatch.setattr("tagger.features.template.MAX_CONJUNCTS", 40)
+    monkeypatch.setattr("tagger.features.syntax.MAX_CONJUNCTS", 40)
     with pytest.raises(TemplateError):
         learned(["a/0 b/1"], " & ".join(f"word[{i}]" for i in range(40)))
 

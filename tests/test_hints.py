@@ -165,9 +165,12 @@ def test_missing_answers_are_told(say):
 
 def test_names_of_columns_are_no_word(say):
     Path("sheet.tsv").write_text("Word\tPOS\nthe\tD\ndog\tN\n\na\tD\nword\tN\n\n")
-    assert "hint: Word/POS" in say("train-hmm", "sheet.tsv")[1]
-    assert "hint: Word/POS" in say("check", "sheet.tsv")[1]
-    assert json.loads(say("check", "sheet.tsv", "--json", "-q")[0])["header"] == "Word/POS"
+    assert "hint: the first line is read as the names of the columns: Word, POS" in say("train-hmm", "sheet.tsv")[1]
+    assert json.loads(say("check", "sheet.tsv", "--json", "-q")[0])["tokens"] == 4
+    Path("sheet.txt").write_text("Word/POS\n\nthe/D dog/N\n")
+    assert "hint: Word/POS" in say("train-hmm", "sheet.txt")[1]
+    assert "hint: Word/POS" in say("check", "sheet.txt")[1]
+    assert json.loads(say("check", "sheet.txt", "--json", "-q")[0])["header"] == "Word/POS"
     assert json.loads(say("check", TEST, "--json", "-q")[0])["header"] is None
 
 
@@ -191,7 +194,7 @@ def test_columns_that_nobody_reads_are_hinted_at(say, args):
     Path("lemma.tsv").write_text("".join(f"w{i}\tw\tN\t\n\n" for i in range(30)))
     command, *options = args
     err = say(command, "lemma.tsv", *options)[1]
-    assert err.startswith(COLUMNS) and "`cut -f 1,3`" in err and err.count("hint:") == 1
+    assert err.startswith(COLUMNS) and "--columns word,-,tag" in err and err.count("hint:") == 1
     assert say(command, "lemma.tsv", *options, "-q")[1] == ""
 
 

@@ -16,6 +16,7 @@ GOOD = [Sentence(["the", "dog"], ["D", "N"]), Sentence(["a", "cat", "naps"], ["D
 FAULTS = {
     "slash": b"hello\n", "pku": b"a/ b/n\n", "jsonl": b'{"words": ["a"]}\n', "tsv": b"a\tX\nb\nc\tX\n\n",
     "conllu": b"1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n2\tb\n3\tc\t_\tX\t_\t_\t_\t_\t_\t_\n\n", "lines": b"a/X\nb\n\n",
+    "columns": b"a X\nb\nc X\n\n",
 }  # fmt: skip
 
 
@@ -29,7 +30,7 @@ def home(tmp_path_factory):
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("undecodable", [False, True])
 def test_the_sentences_around_a_fault_are_read(tmp_path, format, undecodable):
-    written = [render(sentence, format, "upos") for sentence in GOOD]
+    written = [render(sentence, format) for sentence in GOOD]
     fault = written[1].replace(b"a", b"\xff") if undecodable else FAULTS[format]
     path = tmp_path / "corpus"
     path.write_bytes(written[0] + fault + written[1] + fault + written[2])
@@ -97,7 +98,7 @@ def test_what_cannot_be_written_is_told_with_its_sentence(home, jobs):
 @pytest.mark.parametrize("command", ["train-hmm", "train-crf", "eval", "check", "crossval", "split", "convert"])
 def test_every_command_that_reads_a_corpus_can_skip(home, command):
     path = home / "corpus.txt"
-    path.write_bytes(b"".join(render(sentence, "slash", "upos") for sentence in GOOD * 5) + b"hello\n")
+    path.write_bytes(b"".join(render(sentence, "slash") for sentence in GOOD * 5) + b"hello\n")
     more = {"train-hmm": ["-o", "x.npz"], "train-crf": ["-o", "x.npz", "--max-iterations", "3"], "convert": ["-"]}
     more |= {"crossval": ["--folds", "3"], "split": ["--dev", "0.3", "--test", "0"]}
     options = [*more.get(command, []), "--input-format", "slash"]

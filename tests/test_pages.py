@@ -50,7 +50,7 @@ def test_the_points_lie_where_their_numbers_are():
     svg = learning_curve("c", POINTS)
     dots = [tuple(map(float, dot)) for dot in re.findall(r'<circle[^>]*cx="([\d.]+)" cy="([\d.]+)"', svg)]
     scale = Scale.around(0.79, 0.90)
-    assert [y for _, y in dots] == pytest.approx([scale.up(p.accuracy) for p in POINTS], abs=0.06)
+    assert [y for _, y in dots] == pytest.approx([scale.up(p.score) for p in POINTS], abs=0.06)
     steps = np.diff([x for x, _ in dots])
     assert steps[0] == pytest.approx(steps[1], abs=0.11) and LEFT < dots[0][0] < dots[2][0] < RIGHT  # doublings
     for label in ("1.0k", "2.0k", "4.0k", "81.0", "86.0", "90.0", "accuracy, %", "tokens of the training corpus"):

@@ -159,14 +159,14 @@ PLACED = Sentence(["I", "'m", "in", "."], ["A", "B", "C", "D"], offsets=[(4, 5),
 
 
 def test_jsonl_tells_the_places():
-    assert render(PLACED, "jsonl", "upos").decode() == (
+    assert render(PLACED, "jsonl").decode() == (
         '{"words": ["I", "\'m", "in", "."], "tags": ["A", "B", "C", "D"],'
         ' "offsets": [[4, 5], [5, 7], [9, 11], [11, 12]]}\n'
     )
 
 
 def test_conllu_tells_the_text_the_places_and_where_no_space_is():
-    lines = render(PLACED, "conllu", "upos").decode().split("\n")
+    lines = render(PLACED, "conllu").decode().split("\n")
     assert lines[0] == "# text = I'm in."
     assert lines[1] == "1\tI\t_\tA\t_\t_\t_\t_\t_\tSpaceAfter=No|start_char=4|end_char=5"
     assert lines[2] == "2\t'm\t_\tB\t_\t_\t_\t_\t_\tstart_char=5|end_char=7"
@@ -174,7 +174,7 @@ def test_conllu_tells_the_text_the_places_and_where_no_space_is():
 
 
 def test_other_formats_are_as_ever():
-    assert render(PLACED, "slash", "upos") == b"I/A 'm/B in/C ./D\n"
+    assert render(PLACED, "slash") == b"I/A 'm/B in/C ./D\n"
 
 
 def test_offsets_are_as_many_as_words_and_travel_along():

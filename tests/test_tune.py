@@ -157,7 +157,7 @@ def test_a_model_to_go_on_from_keeps_its_features(corpus):
     rehearsal = SettingTrials(CRFTagger(max_iterations=20), corpus[70:], dev=corpus[:20], init=old)
     kept = rehearsal.kept(rehearsal.counts[None], 1000)
     assert kept[rehearsal.layout.centre != 0].all() and not kept.all()
-    assert rehearsal.judge(Setting(0.5, 0.0, 1)).accuracy > 0.9
+    assert rehearsal.judge(Setting(0.5, 0.0, 1)).score > 0.9
 
 
 # The command

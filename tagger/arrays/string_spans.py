@@ -18,6 +18,7 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.ragged import consecutive, ranges
 
 P = 0x9E3779B97F4A7C15  # odd: 2^64 over the golden ratio
+SPANS_TOGETHER = 1 << 16  # hashed and copied together: the work arrays are 8 times as large as their bytes
 P_INVERSE = pow(P, -1, 1 << 64)
 
 
@@ -124,7 +125,10 @@ class ByteStrings:
         """Copy the strings, one after the other, to a blob that holds nothing else."""
         lengths = self.lengths
         ends = np.cumsum(lengths)
-        return ByteStrings(self.blob[consecutive(self.starts, lengths)], ends - lengths, ends)
+        begins = range(0, max(1, len(lengths)), SPANS_TOGETHER)
+        parts = [slice(begin, begin + SPANS_TOGETHER) for begin in begins]  # an index of all bytes would be large
+        blob = np.concatenate([self.blob[consecutive(self.starts[part], lengths[part])] for part in parts])
+        return ByteStrings(blob, ends - lengths, ends)
 
     def equal(self, indices: np.ndarray, others: ByteStrings, other_indices: np.ndarray) -> np.ndarray:
         """Return whether each string at `indices` (n,) equals the string of `others` at `other_indices` (n,)."""
@@ -148,7 +152,18 @@ def code_points(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def hashes(blob: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Compute the 64-bit hash of each span of a blob."""
+    """Compute the 64-bit hash of each span of a blob; where millions of spans follow one another, part by part."""
+    begins = np.arange(0, len(starts), SPANS_TOGETHER)
+    if len(begins) < 2 or (starts[1:] < ends[:-1]).any():
+        return hashes_of_part(blob, starts, ends)
+    parts = [slice(begin, begin + SPANS_TOGETHER) for begin in begins.tolist()]
+    bounds = [(int(starts[part][0]), int(ends[part][-1])) for part in parts]
+    own = [(blob[a:b], starts[part] - a, ends[part] - a) for part, (a, b) in zip(parts, bounds, strict=True)]
+    return np.concatenate([hashes_of_part(*part) for part in own])
+
+
+def hashes_of_part(blob: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Compute the 64-bit hash of each span of a blob, from the sums of its bytes times powers of P."""
     sums = np.zeros(len(blob) + 1, np.uint64)
     np.cumsum((blob + np.uint64(1)) * powers(P, len(blob)), out=sums[1:])
     keys = (sums[ends] - sums[starts]) * powers(P_INVERSE, len(blob) + 1)[starts]

@@ -19,7 +19,7 @@ from tagger.chain.kernels import DenseMax, StepFunction
 from tagger.chain.nbest import ScoredPath, n_best
 from tagger.chain.pack import Pack
 from tagger.chain.pruning import PrunedStep
-from tagger.chain.scores import Chain, path_scores
+from tagger.chain.scores import Chain, forbid, path_scores
 from tagger.chain.viterbi import viterbi
 from tagger.sentence import Words
 
@@ -92,9 +92,17 @@ Scorer = Callable[[list[Words]], Lattice]
 
 
 def dense_scorer(
-    start: np.ndarray, transitions: np.ndarray, end: np.ndarray, emissions: Callable[[list[Words], Pack], np.ndarray]
+    start: np.ndarray,
+    transitions: np.ndarray,
+    end: np.ndarray,
+    emissions: Callable[[list[Words], Pack], np.ndarray],
+    allowed: np.ndarray | None = None,
 ) -> Scorer:
-    """Make a function from sentences to their lattice; `emissions` computes (N, K) by row for sentences in a pack."""
+    """Make a function from sentences to their lattice; `emissions` computes (N, K) by row for sentences in a pack.
+
+    Steps from tag to tag that are not `allowed` (K + 1, K + 1) are forbidden (`scores.forbid`).
+    """
+    start, transitions, end = forbid(allowed, start, transitions, end)
     step = PrunedStep(transitions)
 
     def score(sentences: list[Words]) -> Lattice:

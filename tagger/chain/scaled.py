@@ -9,9 +9,13 @@ e[t] = exp(emissions[t] - shift) / c[t], where c[t] is the sum of alpha[t-1]:
 
 Dividing a step by the sum of the step before keeps all numbers near 1, and serves both directions.
 
-That is exact only while nothing that matters can underflow: no transition is -inf, and the scores around a token span
-less than the number format does. `SPAN` states that bound. A pack outside it in float32 is done in float64, and one
-outside it there in log space (`kernels.LogSum`), so that no answer depends on luck.
+That is exact only while nothing that matters can underflow: the scores around a token span less than the number format
+does. `SPAN` states that bound. A pack outside it in float32 is done in float64, and one outside it there in log space
+(`kernels.LogSum`), so that no answer depends on luck.
+
+Some transitions may be -inf, as those that a span scheme forbids, if any tag still leads to any other in n steps
+(`mixing_steps`). Then each entry of alpha is reached from the largest one n steps before, over at most K^(n-1) paths,
+so that alpha spans n times what the scores of one step do, and (n - 1) · log K more; beta alike.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ SPAN: dict[np.dtype, float] = {
     np.dtype(np.float32): 80.0,
     np.dtype(np.float64): 650.0,
 }  # in nats: about log of the largest number
+MIXING_STEPS = 3  # a span of the scheme bioes after one of another type: B-X, E-X, B-Y, I-Y
 
 
 def scaled_kernel(chain: Chain) -> ScaledSum | None:
@@ -43,19 +48,50 @@ def shift_within(chain: Chain, span: float) -> np.ndarray | None:
 
     None if that cannot be promised.
     """
-    if not np.isfinite(chain.transitions).all():
+    n = mixing_steps(chain.transitions)
+    if n is None:
         return None
     E = chain.emissions
-    left = span - sum(finite_range(scores) for scores in (chain.start, chain.transitions, chain.end))
-    free_ends = np.isfinite(chain.start).all() and np.isfinite(chain.end).all()
+    ends = finite_range(chain.start) + finite_range(chain.end)
+    left = (span - ends - (n - 1) * np.log(len(chain.start))) / n - finite_range(chain.transitions)
+    free = n == 1 and np.isfinite(chain.start).all() and np.isfinite(chain.end).all()
     lowest, highest = E.min(initial=0.0), E.max(initial=0.0)
-    if free_ends and highest - lowest < left:  # the widest token cannot be wider than the whole pack
-        return np.full((1, 1), highest)
-    if not all_tokens_reachable(chain):
+    if not (free and highest - lowest < left) and not all_have_paths(chain, n):
         return None
+    if highest - lowest < left:  # the widest token cannot be wider than the whole pack
+        return np.full((1, 1), highest)
     by_row = E.max(axis=1, keepdims=True)
     widths = by_row - np.min(E, axis=1, keepdims=True, initial=np.inf, where=np.isfinite(E))
     return by_row if np.max(widths, initial=0.0) < left else None
+
+
+def mixing_steps(transitions: np.ndarray) -> int | None:
+    """Find the smallest n with which any tag leads to any tag in n steps, and so in more; None above MIXING_STEPS."""
+    step = np.isfinite(transitions).astype(np.float32)
+    reach = step
+    for n in range(1, MIXING_STEPS + 1):
+        if reach.all():
+            return n
+        reach = np.minimum(reach @ step, 1.0)
+    return None
+
+
+def all_have_paths(chain: Chain, n: int) -> bool:
+    """Check that every sentence has a path, where any tag leads to any tag in n steps.
+
+    With n = 1 tokens may have impossible tags; else only the ends of a sentence may.
+    """
+    if n == 1:
+        return all_tokens_reachable(chain)
+    if not np.isfinite(chain.emissions).all():
+        return False
+    step, lengths = np.isfinite(chain.transitions), set(chain.pack.lengths[: chain.pack.first].tolist())
+    reach, end = np.isfinite(chain.start), np.isfinite(chain.end)  # the tags that token t may have
+    for t in range(1, n + 1):  # a longer sentence has n steps between its ends
+        if t in lengths and not (reach & end).any():
+            return False
+        reach = reach @ step
+    return bool(reach.any() and end.any())
 
 
 def all_tokens_reachable(chain: Chain) -> bool:

@@ -39,6 +39,19 @@ class Chain:
         return (before, here) if self.transitions.ndim == 2 else (np.arange(len(here)), before, here)
 
 
+def forbid(
+    allowed: np.ndarray | None, start: np.ndarray, transitions: np.ndarray, end: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Set the scores of all steps that are not `allowed` (K + 1, K + 1) to -inf; None allows all.
+
+    The last row of `allowed` is the place before a sentence, the last column the place after it.
+    """
+    if allowed is None:
+        return start, transitions, end
+    cells = ((start, allowed[-1, :-1]), (transitions, allowed[:-1, :-1]), (end, allowed[:-1, -1]))
+    return tuple(np.where(own, scores, scores.dtype.type(-np.inf)) for scores, own in cells)  # type: ignore[return-value]
+
+
 def path_scores(chain: Chain, tags: np.ndarray) -> np.ndarray:
     """Add up s(y) for one path per sentence: `tags` (N,) by row, result (B,) by rank."""
     pack = chain.pack

@@ -30,6 +30,7 @@ from tagger.pretrained import shipped_models
 from tagger.version import __version__
 
 COMMANDS = {
+    "train": "train_pooled",
     "train-hmm": "train_hmm",
     "train-crf": "train_crf",
     "train-bilstm": "train_bilstm",
@@ -112,7 +113,7 @@ def similar_commands(name: str) -> list[str]:
 
 EXAMPLES = """\b
 Examples:
-  tagger train-crf corpus.txt      train a model, write model.npz
+  tagger train corpus.txt          train a model, write model.npz
   tagger tag < sentences.txt       tag sentences with model.npz
   tagger eval gold.txt             evaluate model.npz
 """

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tagger.cli.console import print_message, skipped_lines
-from tagger.corpus import read_sentences, recognize_format
+from tagger.corpus import COLUMN_FILES, read_sentences, recognize_format
+from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
+from tagger.corpus.columns import header_names, is_row, numbered
 from tagger.corpus.lines import first_words, marks_end_sentences
 from tagger.corpus.slash import tokens
 from tagger.corpus.tsv import count_columns, find_header
@@ -17,12 +19,14 @@ from tagger.sentence import ANY, Sentence, open_tokens
 
 if TYPE_CHECKING:
     from tagger.corpus.tag_map import TagMap
+    from tagger.models.base import Tagger
 
 MAX_MEAN_LENGTH = 200  # tokens of a sentence; newspapers have 20 to 30, laws 50
 MAX_LENGTH = 5000  # tokens of a sentence
 MIN_TAGS_DOUBTED = 20  # a tag set of this size may be no tag set, if most tags occur once
 SENTENCE_ADVICE = "expected a sentence per line, or a blank line after each"
 UNMAPPED_SHOWN = 10  # tags
+UNNAMED_COLUMNS = (None, *map(str, range(2, 100)))  # the names of columns without a name, None for the words
 
 
 @dataclass(frozen=True)
@@ -31,32 +35,72 @@ class CorpusOptions:
 
     input_format: str | None
     encoding: str
-    column: str  # of CoNLL-U
+    columns: ColumnNames
+
+    def with_wanted(self, names: Sequence[str]) -> CorpusOptions:
+        """Return the options with columns that features look at."""
+        return replace(self, columns=replace(self.columns, wanted=tuple(names)))
 
 
 def read_tagged(path: str, options: CorpusOptions, quiet: bool = True, tagged: bool | None = True) -> list[Sentence]:
     """Read a corpus with at least one sentence; print hints unless `quiet`. With `tagged` None, tags may be missing."""
     lines = Lines(path, options.encoding, skipped_lines())
-    format = detect_format(lines, options.input_format, quiet)
-    sentences = [sentence for sentence in read_sentences(lines, format, tagged, options.column) if sentence.words]
+    format = detect_format(lines, options.input_format, quiet, options.columns)
+    sentences = [sentence for sentence in read_sentences(lines, format, tagged, options.columns) if sentence.words]
     if not sentences:
         raise no_sentence_error(lines.name)
     return sentences
 
 
-def detect_format(lines: Lines, input_format: str | None, quiet: bool) -> str:
+def detect_format(lines: Lines, input_format: str | None, quiet: bool, columns: ColumnNames = DEFAULT_NAMES) -> str:
     """Return the format of a tagged corpus, given or recognised; print a hint where the content allows another."""
     head = lines.head(LOOK_AHEAD)
-    format = input_format or recognize_format(head)
+    format = input_format or recognize_format(head, columns)
     if format == "lines" and "" in first_words(head) and marks_end_sentences(head):
         print_message("hint: final marks far outnumber blank lines, so both end sentences", quiet)
     if not input_format and format == "slash" and len(head) > 1 and all(len(tokens(line)) == 1 for line in head):
         advice = "--input-format lines reads them as words of longer sentences"
         print_message(f"hint: every line has one word and is read as a sentence; {advice}", quiet)
-    if format == "tsv" and (count := count_columns(head)) > 2:
-        used = "column 1 is read as the word, column 2 as the tag, the others are ignored"
-        print_message(f"hint: the lines have {count} columns; {used}; choose others with e.g. `cut -f 1,3`", quiet)
+    if format in COLUMN_FILES and (hint := column_hint(head, format, columns)):
+        print_message(f"hint: {hint}", quiet)
     return format
+
+
+def column_hint(head: list[str], format: str, columns: ColumnNames) -> str | None:
+    """Describe how the columns of a file are named, if that is a guess."""
+    lines = list(filter(is_row, head))
+    rows = list(map(COLUMN_FILES[format], lines))
+    count = count_columns(lines) if format == "tsv" else min(map(len, rows), default=0)
+    if header_names(rows, columns):
+        return f"the first line is read as the names of the columns: {', '.join(rows[0])}"
+    if columns.names or count < 3:
+        return None
+    if numbered(rows):
+        return f"the lines have {count} columns; the first counts, the second is read as the word, the third as the tag"
+    if format == "columns":
+        used = f"column 1 is read as the word, column {count} as the tag"
+        return f"the lines have {count} columns; {used}; name them with e.g. --columns word,pos,tag"
+    used = "column 1 is read as the word, column 2 as the tag, the others are ignored"
+    return f"the lines have {count} columns; {used}; name them with e.g. --columns word,-,tag"
+
+
+def wanted_columns(features: str, columns: ColumnNames, quiet: bool = True) -> tuple[str, ...]:
+    """Return the columns that a template looks at; print what could not be translated from another program's."""
+    from tagger.features.foreign import left_out
+    from tagger.features.template import column_names, parse_templates, template_text
+
+    text = template_text(features, columns.places() or UNNAMED_COLUMNS)
+    for line in left_out(text):
+        print_message(f"warning: {features}: {line}; left out", quiet)
+    return column_names(parse_templates(text, features))
+
+
+def remember_columns(model: Tagger, options: CorpusOptions, sentences: Sequence[Sentence]) -> None:
+    """Give a model the names of its training corpus's columns, with which it reads other corpora."""
+    model.column_ = options.columns.column
+    given = replace(DEFAULT_NAMES, word=options.columns.word, tag=options.columns.tag)
+    named = ColumnNames.of_sentence(sentences[0])
+    model.columns_ = named if named.names else given
 
 
 def no_sentence_error(name: str, expected: str = "tagged sentences") -> CorpusError:

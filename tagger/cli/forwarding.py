@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from tagger.cli.corpus_input import CorpusOptions, wanted_columns
 from tagger.cli.options import (
     Decorated,
     combine,
@@ -34,8 +35,13 @@ def experiment_options(command: Decorated) -> Decorated:
     """Add CORPUS and the options that all experiments share; the command gets a `factory` of untrained taggers."""
 
     @wraps(command)
-    def collect(kind: str, options: tuple[str, ...], **others: Any) -> Any:
-        return command(factory=tagger_factory(kind, options), **others)
+    def collect(kind: str, options: tuple[str, ...], corpus_options: CorpusOptions, **others: Any) -> Any:
+        factory = tagger_factory(kind, options)
+        if "features" in factory.settings:
+            corpus_options = corpus_options.with_wanted(
+                wanted_columns(factory.settings["features"], corpus_options.columns)
+            )
+        return command(factory=factory, corpus_options=corpus_options, **others)
 
     return combine(
         click.argument("corpus", type=INPUT),
@@ -57,7 +63,7 @@ def tagger_factory(kind: str, options: tuple[str, ...]) -> TaggerFactory:
     """Return a factory of taggers with the settings that these options of the training command mean."""
     training = training_command(kind)
     try:
-        context = training.make_context(f"tagger train-{kind}", ["-", *options])
+        context = training.make_context(f"tagger {training.name}", ["-", *options])
     except click.NoSuchOption as error:
         others = [
             other for other in MODEL_KINDS if any(error.option_name in p.opts for p in training_command(other).params)
@@ -65,12 +71,12 @@ def tagger_factory(kind: str, options: tuple[str, ...]) -> TaggerFactory:
         if not others:
             raise
         advice = f"Use --kind {' or '.join(others)}, or leave it out."
-        raise click.UsageError(f"train-{kind} has no option {error.option_name}. {advice}") from None
+        raise click.UsageError(f"{training.name} has no option {error.option_name}. {advice}") from None
     settings_names = inspect.signature(model_class(kind)).parameters
     for option in training.params:
         given = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
         if given and isinstance(option, click.Option) and option.name not in [*settings_names, CLASSES]:
-            advice = f"Leave it out, or use it with `tagger train-{kind}`."
+            advice = f"Leave it out, or use it with `tagger {training.name}`."
             raise click.UsageError(f"{option.opts[-1]} is not a setting of the model. {advice}")
     settings = {name: context.params[name] for name in settings_names if name in context.params}
     # CORPUS and -o of the training command are placeholders here, but its template is read.

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from tagger.cli.console import print_message
 from tagger.corpus import format_of, read_sentences, recognize_format
+from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
 from tagger.corpus.slash import split_if_tagged
 from tagger.escaping import quote
 from tagger.files.reading import Lines
@@ -49,11 +50,15 @@ class InputHint:
             yield item
 
     def read_untagged(
-        self, lines: Lines, format: str | None = None, by_name: bool = False, column: str = "upos"
+        self,
+        lines: Lines,
+        format: str | None = None,
+        by_name: bool = False,
+        columns: ColumnNames = DEFAULT_NAMES,
     ) -> Iterator[Sentence]:
         """Read sentences without their tags, by default in the format of the file's suffix, and check them."""
         format = format or format_of(lines.path)
-        sentences = read_sentences(self.check_first_line(lines, format, by_name), format, tagged=False, column=column)
+        sentences = read_sentences(self.check_first_line(lines, format, by_name), format, tagged=False, columns=columns)
         return self(sentences, lambda sentence: sentence.words)
 
     def check_first_line(self, lines: Lines, format: str = "slash", by_name: bool = False) -> Lines:

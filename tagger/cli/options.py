@@ -17,6 +17,7 @@ from tagger.cli.console import SKIPPED_KEY, report_skipped
 from tagger.cli.corpus_input import CorpusOptions
 from tagger.cli.paths import INPUT, OUTPUT, FileCommand, OutputFile, TemplateFile
 from tagger.corpus import FORMATS
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS
 from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.files import resources
@@ -196,7 +197,7 @@ features_option = value_option(
     "--features",
     TemplateFile(),
     "default",
-    "Feature template: default, comparison, or a file, e.g. my-template.txt.",
+    "Feature template: default, comparison, chunking, or a file, e.g. my-template.txt.",
     metavar="NAME|FILE",
 )
 input_format_option = choice_option(
@@ -204,6 +205,16 @@ input_format_option = choice_option(
 )
 encoding_option = value_option("--encoding", click.STRING, "utf-8", "Encoding of the input, e.g. gbk.")
 column_option = value_option("--column", click.Choice(list(COLUMNS)), "upos", "CoNLL-U column with the tags.")
+name_options = combine(
+    click.option(
+        "--columns",
+        metavar="NAMES",
+        default="",
+        help="Names of the columns of tsv and columns files in order, - for one to skip, e.g. word,pos,tag.",
+    ),
+    click.option("--word-column", metavar="NAME", help="Column with the words, e.g. form.  [default: word]"),
+    click.option("--tag-column", metavar="NAME", help="Column with the tags, e.g. chunk.  [default: tag]"),
+)
 tokenize_option = choice_option(
     "--tokenize",
     (*TOKENIZERS, MODEL_TOKENIZER),
@@ -220,11 +231,31 @@ partial_option = click.option(
 input_options = combine(input_format_option, encoding_option, on_error_option)
 
 
+def column_options(command: Decorated) -> Decorated:
+    """Add the options that name columns; the command gets them, and its `--column`, as one argument, `columns`."""
+
+    @wraps(command)
+    def collect(
+        *args: Any,
+        columns: str,
+        word_column: str | None,
+        tag_column: str | None,
+        column: str | None = None,
+        **others: Any,
+    ) -> Any:
+        conllu_column = tag_column if tag_column in COLUMNS else column or "upos"
+        names = ColumnNames(conllu_column, ColumnNames.parsed(columns), word_column, tag_column)
+        return command(*args, columns=names, **others)
+
+    return name_options(collect)
+
+
 def corpus_options(command: Decorated) -> Decorated:
     """Add the options for reading a tagged corpus; the command gets them as one argument, `corpus_options`."""
 
+    @column_options
     @wraps(command)
-    def collect(*args: Any, input_format: str | None, encoding: str, column: str, **others: Any) -> Any:
-        return command(*args, corpus_options=CorpusOptions(input_format, encoding, column), **others)
+    def collect(input_format: str | None, encoding: str, columns: ColumnNames, **others: Any) -> Any:
+        return command(corpus_options=CorpusOptions(input_format, encoding, columns), **others)
 
     return combine(input_format_option, encoding_option, column_option, on_error_option)(collect)

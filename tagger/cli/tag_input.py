@@ -14,6 +14,7 @@ from typing import Any
 from tagger.cli.console import print_message, raise_or_skip
 from tagger.cli.hints import InputHint
 from tagger.corpus import format_of, read_sentences, skip_faulty
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.slash import line_stretches, tokens
 from tagger.errors import CorpusError, FileError
 from tagger.files.reading import Lines, exists
@@ -62,7 +63,7 @@ class Sentences:
 
     tokenize: str | None
     format: str | None
-    column: str
+    columns: ColumnNames
     constraints: Constraints | None
     text_column: str | None = None  # of jsonl, where a text is to be tokenized
 
@@ -80,7 +81,7 @@ class Sentences:
             source = sentences = RawText(lines, self.tokenize, by_line=typed)
         else:
             tagged = None if self.constraints and self.constraints.keep_tags else False
-            sentences = read_sentences(lines, format, tagged, self.column)
+            sentences = read_sentences(lines, format, tagged, self.columns)
         return checked_sentences(sentences, lines, self.constraints), source
 
     def weigh(self, sentence: Sentence) -> int:

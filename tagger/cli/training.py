@@ -36,12 +36,13 @@ from tagger.cli.options import (
 )
 from tagger.cli.paths import INPUT, OUTPUT, OutputFile
 from tagger.cli.progress import open_bar, show_bar
+from tagger.cli.spans import metric_option, scheme_option
 from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.errors import FileError, several
 from tagger.files.reading import exists, reason
 from tagger.models.base import Tagger
 from tagger.models.checkpoint import Checkpoint
-from tagger.models.monitor import INTERRUPTED, Progress
+from tagger.models.monitor import DEV_SCORES, INTERRUPTED, Progress
 from tagger.models.store import save_model
 
 REFRESH_SECONDS = 0.2  # between two updates of the bar within an iteration
@@ -100,16 +101,22 @@ def training_command(model: type[Tagger], *lines: str) -> Callable[[Callable[...
     An option that is a setting of the model has the model's default.
     """
     settings = inspect.signature(model).parameters
-    shared = combine(click.argument("corpus", type=INPUT), output_model_option, corpus_options, tokenizer_option)
+    options = combine(corpus_options, scheme_option, tokenizer_option)
+    shared = combine(click.argument("corpus", type=INPUT), output_model_option, options)
 
     def decorate(function: Callable[..., Any]) -> click.Command:
-        command = file_command(f"train-{model.kind}", *lines)(shared(function))
+        command = file_command(command_name(model.kind), *lines)(shared(function))
         for option in command.params:
             if option.name in settings:
                 option.default = settings[option.name].default
         return command
 
     return decorate
+
+
+def command_name(kind: str) -> str:
+    """Return the name of the command that trains a kind of model."""
+    return "train" if kind == "pooled" else f"train-{kind}"
 
 
 def setting_option(name: str, type: click.ParamType, help: str) -> Callable[[Decorated], Decorated]:
@@ -122,6 +129,7 @@ def monitor_options(every: int, unit: str, patience: int | None = None) -> Calla
     return combine(
         file_option("--dev", INPUT, "Tagged dev corpus, e.g. dev.txt; the model that is best on it is kept."),
         value_option("--patience", Count(1), patience, "Stop after N evaluations on --dev without improvement."),
+        metric_option,
         file_option("--log", OUTPUT, f"Log file with one line of JSON per {unit}, e.g. train.jsonl."),
         file_option(
             "--checkpoint",
@@ -156,7 +164,8 @@ class TrainingLog:
     def write(self, progress: Progress) -> None:
         try:
             self.stream = self.stream or self.create()
-            print(json.dumps(vars(progress)), file=self.stream)
+            values = {name: value for name, value in vars(progress).items() if (name, value) != ("dev_span_f1", None)}
+            print(json.dumps(values), file=self.stream)
         except OSError as error:
             raise FileError(f"cannot write {self.path}: {reason(error)}") from error
 
@@ -186,8 +195,8 @@ class ProgressReporter:
             self.log.write(progress)
         if self.bar is not None:
             self.figures["loss"] = "warming up" if progress.loss is None else f"{progress.loss:,.0f}"
-            if progress.dev_accuracy is not None:
-                self.figures["dev"] = f"{100 * progress.dev_accuracy:.2f} %"
+            if (score := progress.dev_span_f1 or progress.dev_accuracy) is not None:
+                self.figures["dev"] = f"{100 * score:.2f} %"
             self.bar.set_postfix(self.figures, refresh=False)
             self.bar.update()
         return INTERRUPTED if self.stop.requested else None
@@ -273,8 +282,8 @@ def missed_candidates(summary: dict[str, Any]) -> str:
 
 def closing_line(model: Tagger, path: str, seconds: float) -> str:
     """Return the last line of a training: the file, its size, the accuracy, the time, and a command to try next."""
-    dev_accuracy = model.summary_.get("dev_accuracy")
-    accuracy = "" if dev_accuracy is None else f", dev accuracy {100 * dev_accuracy:.2f} %"
+    score = model.summary_.get(DEV_SCORES[model.metric])
+    accuracy = "" if score is None else f", dev {model.metric} {100 * score:.2f} %"
     size = Path(path).stat().st_size
     shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
     option = "" if path == os.environ.get("TAGGER_MODEL", DEFAULT_MODEL) else f" -m {shlex.quote(path)}"

@@ -13,10 +13,10 @@ from tagger.crf.tagger import CRFTagger
 from tagger.experiments.search import Search, Setting, Trial
 from tagger.experiments.trials import FOLDS, SettingTrials
 from tagger.features.word_classes import WordClasses
-from tagger.models.monitor import INTERRUPTED
+from tagger.models.monitor import DEV_SCORES, INTERRUPTED
 from tagger.sentence import Sentence
 
-HEAD = "      l2        l1  min count    weights  accuracy"
+HEAD = "      l2        l1  min count    weights"
 SELECTION_BIAS = "The best of many trials is partly luck: expect slightly less on new text."
 
 
@@ -25,7 +25,7 @@ class SearchInterrupted(KeyboardInterrupt):
 
 
 class Tuning:
-    """A search for the settings of a model: by accuracy on the dev set, or by cross-validation without one."""
+    """A search for the settings of a model: by its metric on the dev set, or by cross-validation without one."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Tuning:
 
         Without such a model the interruption propagates, after the best settings are printed.
         """
-        print_message(f"trying settings by {self.method}\n{HEAD}", self.quiet)
+        print_message(f"trying settings by {self.method}\n{HEAD} {self.model.metric:>9}", self.quiet)
         try:
             self.search.run(Setting(self.model.l2, self.model.l1, self.model.min_count))
         except SearchInterrupted:
@@ -78,8 +78,9 @@ class Tuning:
         """Return the trained model or, after a signal, the model of the best trial if that one is better."""
         if self.stop.requested:
             tried = self.trials.best_model(f"{INTERRUPTED}; this is the best model of the search")
-            accuracy = getattr(model, "summary_", {}).get("dev_accuracy", 0.0)
-            if tried and tried.summary_["dev_accuracy"] > accuracy:
+            name = DEV_SCORES[model.metric]
+            score = getattr(model, "summary_", {}).get(name, 0.0)
+            if tried and tried.summary_[name] > score:
                 model = tried
         model.summary_["settings_tried"] = len(self.search.trials)
         return model
@@ -88,12 +89,12 @@ class Tuning:
 def trial_row(trial: Trial) -> str:
     """Format a trial as a row under `HEAD`."""
     tried = trial.setting
-    return f"{tried.l2:>8g} {tried.l1:>9g} {tried.min_count:>10} {trial.weights:>10,} {100 * trial.accuracy:>7.2f} %"
+    return f"{tried.l2:>8g} {tried.l1:>9g} {tried.min_count:>10} {trial.weights:>10,} {100 * trial.score:>7.2f} %"
 
 
 def best_settings(count: int, best: Trial, method: str) -> str:
     """Return the best settings as options, with a note on selection bias after several trials."""
     setting = best.setting
     options = f"--l2 {setting.l2:.15g} --l1 {setting.l1:.15g} --min-count {setting.min_count}"
-    message = f"best of {count}: {options}, {100 * best.accuracy:.2f} % by {method}"
+    message = f"best of {count}: {options}, {100 * best.score:.2f} % by {method}"
     return f"{message}\n{SELECTION_BIAS}" if count > 1 else message

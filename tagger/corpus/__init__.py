@@ -2,7 +2,8 @@
 
 Read in this order:
 
-- `slash`, `lines`, `tsv`, `conllu`, `pku`, `jsonl`: one module per format, all with the functions `read` and `write`;
+- `slash`, `lines`, `columns`, `tsv`, `conllu`, `pku`, `jsonl`: one module per format, all with `read` and `write`;
+- `column_names`: which column has the words, which the tags, and which are read beside them;
 - `checks`: refuse words and tags that a format cannot express;
 - `labels`: tagged sentences from any containers, and their tags as integers;
 - `partial`: tokens with several allowed tags;
@@ -11,12 +12,12 @@ Read in this order:
 
 The two functions of a format:
 
-- `read(lines, tagged, column)` yields sentences as the lines arrive. With `tagged=True` a missing tag is an error, with
-  False only words are read, with None missing tags are NO_TAG.
-- `write(sentence, column)` returns the text of one sentence, line ends included.
+- `read(lines, tagged, columns)` yields sentences as the lines arrive. With `tagged=True` a missing tag is an error,
+  with False only words are read, with None missing tags are NO_TAG.
+- `write(sentence, columns)` returns the text of one sentence, line ends included.
 
-`column` is the column of the tags; only CoNLL-U uses it. To add a format, write a module with these two functions and
-add one line to `FORMATS`. If it has one sentence per line, or one word per line, add it to `SENTENCE_PER_LINE` or
+`columns` are the `ColumnNames`, for formats that have columns. To add a format, write a module with these two functions
+and add one line to `FORMATS`. If it has one sentence per line, or one word per line, add it to `SENTENCE_PER_LINE` or
 `WORD_PER_LINE`. To have it recognized by content, add a test to `recognize_format`.
 """
 
@@ -24,13 +25,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tagger.corpus import columns as column_files
 from tagger.corpus import conllu, jsonl, lines, pku, slash, tsv
+from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
 from tagger.errors import CorpusError
 from tagger.escaping import quote
 from tagger.files.reading import COMPRESSED, LOOK_AHEAD, Lines, Skipped
@@ -41,14 +45,22 @@ FORMATS: dict[str, ModuleType] = {
     "slash": slash,
     "lines": lines,
     "tsv": tsv,
+    "columns": column_files,
     "conllu": conllu,
     "pku": pku,
     "jsonl": jsonl,
 }
 SENTENCE_PER_LINE = ("slash", "pku", "jsonl")  # in the others a blank line ends a sentence
-WORD_PER_LINE = ("lines", "tsv", "conllu")
+WORD_PER_LINE = ("lines", "tsv", "columns", "conllu")
+COLUMN_FILES = {"tsv": column_files.split_tabs, "columns": column_files.split_spaces}  # whose columns need names
+WITHOUT_COLUMNS = ("slash", "lines", "pku")
 BLANK_LAYOUTS = {"jsonl": ("jsonl", "")}  # of an empty sentence that is written as a blank line
-SUFFIXES = {".conllu": "conllu", ".jsonl": "jsonl", ".tsv": "tsv"}  # formats with a file suffix of their own
+SUFFIXES = {
+    ".conllu": "conllu",
+    ".jsonl": "jsonl",
+    ".tsv": "tsv",
+    ".iob2": "tsv",
+}  # formats with a file suffix of their own
 JSON_OBJECT = re.compile(r"[ \t]*\{[ \t]*[\"}]")
 
 
@@ -58,6 +70,9 @@ def read_corpus(
     encoding: str = "utf-8",
     column: str = "upos",
     skipped: Skipped | None = None,
+    columns: Sequence[str] = (),
+    word_column: str | None = None,
+    tag_column: str | None = None,
 ) -> list[Sentence]:
     """Read the tagged sentences of a file.
 
@@ -66,13 +81,19 @@ def read_corpus(
     path : str or path
         File name; `-` is standard input. Files that end in `.gz`, `.bz2` or `.xz` are decompressed.
     format : str, optional
-        One of `slash`, `lines`, `tsv`, `conllu`, `pku`, `jsonl`. By default recognized from the first 1,000 lines.
+        One of `slash`, `lines`, `tsv`, `columns`, `conllu`, `pku`, `jsonl`. By default recognized from the
+        first 1,000 lines.
     encoding : str, default "utf-8"
         Encoding of the text.
     column : str, default "upos"
         Column of CoNLL-U that has the tags: `upos` or `xpos`.
     skipped : Skipped, optional
         Record of faulty lines. If given, sentences with a fault are left out and counted there.
+    columns : sequence of str, optional
+        Names of the columns of a `tsv` or `columns` file in order, `-` for one to skip: ``["word", "pos", "tag"]``. Of
+        CoNLL-U, the columns to read beside words and tags (`lemma`, `feats`, `feats.Case`, `misc.KEY`).
+    word_column, tag_column : str, optional
+        Names of the columns with the words and the tags, if they are not `word` and `tag` (in jsonl `words`, `tags`).
 
     Returns
     -------
@@ -91,18 +112,23 @@ def read_corpus(
     >>> from tagger import read_corpus
     >>> sentences = read_corpus("corpus.txt")
     """
-    return list(read_sentences(Lines(path, encoding, skipped), format, tagged=True, column=column))
+    names = ColumnNames(column, tuple(columns), word_column, tag_column)
+    return list(read_sentences(Lines(path, encoding, skipped), format, tagged=True, columns=names))
 
 
 def read_sentences(
-    source: Lines, format: str | None, tagged: bool | None = True, column: str = "upos"
+    source: Lines, format: str | None, tagged: bool | None = True, columns: ColumnNames = DEFAULT_NAMES
 ) -> Iterator[Sentence]:
     """Yield sentences as their lines arrive; close the input at its end or after an error."""
     with closing(source):
-        name = format or recognize_format(source.head(LOOK_AHEAD))
-        module = format_module(name, column)
+        name = format or recognize_format(source.head(LOOK_AHEAD), columns)
+        module = format_module(name, columns)
+        if name in COLUMN_FILES:
+            columns = column_files.resolve(source, columns, tagged, COLUMN_FILES[name], plain=name == "tsv")
+        elif name in WITHOUT_COLUMNS:
+            columns.check_wanted((), source.name, "Set format to one that has columns: columns, tsv, conllu or jsonl")
         by_line, blank = name in SENTENCE_PER_LINE, None if tagged else Sentence([], layout=BLANK_LAYOUTS.get(name))
-        yield from skip_faulty(source, lambda: module.read(source, tagged, column), by_line, blank)
+        yield from skip_faulty(source, lambda: module.read(source, tagged, columns), by_line, blank)
 
 
 def skip_faulty(
@@ -153,7 +179,7 @@ def write_corpus(
     sentences : iterable of Sentence or of lists of str
         The sentences. Lists of words are written without tags.
     format : str, default "slash"
-        One of `slash`, `lines`, `tsv`, `conllu`, `pku`, `jsonl`.
+        One of `slash`, `lines`, `tsv`, `columns`, `conllu`, `pku`, `jsonl`.
     column : str, default "upos"
         Column of CoNLL-U that gets the tags: `upos` or `xpos`.
 
@@ -169,31 +195,33 @@ def write_corpus(
     >>> from tagger import Sentence, write_corpus
     >>> write_corpus("corpus.txt", [Sentence(["Dogs", "bark"], ["NNS", "VBP"])])
     """
+    columns = ColumnNames(column)
     with open_output(os.fspath(path)) as stream:
         for i, item in enumerate(contents(sentences, "sentences", "a list of sentences")):
             sentence = plain_sentence(item, f"sentences[{i}]")
-            stream.write(render(sentence if isinstance(sentence, Sentence) else Sentence(sentence), format, column))
+            sentence = sentence if isinstance(sentence, Sentence) else Sentence(sentence)
+            stream.write(render(sentence, format, columns))
 
 
-def render(sentence: Sentence, format: str, column: str) -> bytes:
+def render(sentence: Sentence, format: str, columns: ColumnNames = DEFAULT_NAMES) -> bytes:
     """Return a sentence as UTF-8 text of a format."""
     try:
-        return format_module(format, column).write(sentence, column).encode()
+        return format_module(format, columns).write(sentence, columns).encode()
     except UnicodeEncodeError as error:
         surrogate = quote(error.object[error.start : error.end])
         raise CorpusError(f"expected text, got the lone surrogate {surrogate}, which UTF-8 cannot hold") from None
 
 
-def format_module(format: str, column: str) -> Any:
+def format_module(format: str, columns: ColumnNames) -> Any:
     """Return the module of a format; check that the column exists, too."""
-    for parameter, value, allowed in ("format", format, FORMATS), ("column", column, conllu.COLUMNS):
+    for parameter, value, allowed in ("format", format, FORMATS), ("column", columns.column, conllu.COLUMNS):
         if value not in allowed:
             raise CorpusError(f"{parameter}: expected one of {', '.join(allowed)}, got {value!r}")
     return FORMATS[format]
 
 
-def recognize_format(head: list[str]) -> str:
-    """Return the format of a tagged corpus, by its first lines."""
+def recognize_format(head: list[str], columns: ColumnNames = DEFAULT_NAMES) -> str:
+    """Return the format of a tagged corpus, by its first lines; one whose columns are named has columns."""
     filled = [line for line in head if line.strip(" \t")]
     if not filled:
         return "slash"
@@ -207,8 +235,19 @@ def recognize_format(head: list[str]) -> str:
     tokens = [slash.tokens(line) for line in filled]
     if pku.ID.fullmatch(tokens[0][0]) or any(pku.GROUP.search(line) for line in filled):
         return "pku"
+    if columns.names or is_column_file(head, tokens):
+        return "columns"
     # One token per line: words of sentences if blank lines or final marks end them, else sentences of one word
     return "lines" if all(len(line) == 1 for line in tokens) and lines.shows_ends(head) else "slash"
+
+
+def is_column_file(head: list[str], rows: list[list[str]]) -> bool:
+    """Return whether the rows have one number of columns, the last no word/TAG, and a blank line ends several rows."""
+    rows = [row for row in rows if column_files.is_row(row[0])]
+    blocks = [list(block) for filled, block in groupby(head, lambda line: bool(line.strip(" \t"))) if filled]
+    several = any(sum(map(column_files.is_row, block)) > 1 for block in blocks)
+    same = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1 and not any("/" in row[-1][1:] for row in rows)
+    return same and several and any(not line.strip(" \t") for line in head)
 
 
 def line_of(sentence: Sentence, token: int) -> int | None:
@@ -216,8 +255,9 @@ def line_of(sentence: Sentence, token: int) -> int | None:
     format, *lines = sentence.layout or ("slash",)
     if sentence.line is None or format not in WORD_PER_LINE:
         return sentence.line
-    rows = [i for i, line in enumerate(lines) if conllu.token_cells(line) is not None] if format == "conllu" else None
-    return sentence.line + (rows[token] if rows else token)
+    if format == "conllu":
+        return sentence.line + [i for i, line in enumerate(lines) if conllu.token_cells(line) is not None][token]
+    return sentence.line + (column_files.token_lines(lines, COLUMN_FILES[format])[token] if lines else token)
 
 
 def format_of(path: str, otherwise: str = "slash") -> str:

@@ -12,31 +12,59 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tagger.corpus.checks import check_cells
+from tagger.corpus.column_names import ColumnNames
 from tagger.errors import CorpusError
 from tagger.escaping import quote
 from tagger.files.reading import Lines
 from tagger.sentence import NO_TAG, Sentence
 
+OWN_KEYS = ("probabilities", "nbest", "offsets")
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 TOO_DEEP = "expected a JSON object that is nested less deeply"
 
 
-def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
-    """Yield the sentences."""
+def read(lines: Lines, tagged: bool | None, columns: ColumnNames) -> Iterator[Sentence]:
+    """Yield the sentences; every other list with a string or number for each word is a column."""
+    word_key, tag_key = columns.word or "words", columns.tag or "tags"
+    known = {word_key, tag_key, *OWN_KEYS}
     for line in lines:
         if not line.strip(" \t"):
             if not tagged:
                 yield Sentence([], layout=("jsonl", ""))
             continue
         record = parse_object(line, lines)
-        words, tags = strings(record.get("words")), strings(record.get("tags")) if tagged else None
+        words, tags = strings(record.get(word_key)), strings(record.get(tag_key)) if tagged else None
         if tagged is None:
-            tags = optional_strings(record.get("tags"), len(words or ()))
+            tags = optional_strings(record.get(tag_key), len(words or ()))
         if words is None or (tagged is not False and (tags is None or len(tags) != len(words))):
-            expected = 'a list "words"' if tagged is False else 'lists "words" and "tags" of one length'
+            expected = (
+                f'a list "{word_key}"' if tagged is False else f'lists "{word_key}" and "{tag_key}" of one length'
+            )
             raise lines.error(f"expected {expected} of non-empty strings, got {quote(line)}")
+        others = read_columns(record, len(words), known) if record.keys() - known else {}
+        if columns.wanted:
+            columns.check_wanted(others, f"{lines.name}:{lines.number}")
         if words or not tagged:
-            yield Sentence(words, tags, ("jsonl", line), line=lines.number)
+            yield Sentence(words, tags, ("jsonl", line), line=lines.number, columns=others or None)
+
+
+def read_columns(record: dict[str, Any], count: int, keys: set[str]) -> dict[str, list[str]]:
+    """Return the lists of `count` strings and numbers in an object, but those of the given keys, as strings."""
+    lists = {key: value for key, value in record.items() if key not in keys and isinstance(value, list)}
+    whole = {key: items for key, items in lists.items() if len(items) == count and all(map(is_cell, items))}
+    return {
+        key: [item if isinstance(item, str) else json.dumps(item) for item in items] for key, items in whole.items()
+    }
+
+
+def cell_text(item: object) -> str:
+    """Return an item of a list as text."""
+    return item if isinstance(item, str) else json.dumps(item)
+
+
+def is_cell(item: object) -> bool:
+    """Return whether an item of a list is a string, a number, true, false or null."""
+    return item is None or isinstance(item, str | int | float)
 
 
 def parse_object(line: str, lines: Lines) -> dict[str, Any]:
@@ -70,25 +98,27 @@ def significant(probability: float) -> float:
     return float(f"{probability:.4g}")
 
 
-def write(sentence: Sentence, column: str) -> str:
+def write(sentence: Sentence, columns: ColumnNames) -> str:
     """Return the line of a sentence, with the other keys of the object it was read from."""
     lines = sentence.lines_of("jsonl") or ("{}",)
     if not lines[0]:
         return "\n"
     try:
-        return json.dumps(new_object(sentence, lines[0]), ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(new_object(sentence, lines[0], columns), ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError:
         raise CorpusError("expected finite numbers, got NaN or infinity, which JSON cannot express") from None
     except RecursionError:
         raise CorpusError(TOO_DEEP) from None
 
 
-def new_object(sentence: Sentence, line: str) -> dict[str, Any]:
+def new_object(sentence: Sentence, line: str, columns: ColumnNames) -> dict[str, Any]:
     """Make the object of a sentence from the line it was read from: words, tags and the like are replaced."""
     record: dict[str, Any] = json.loads(line)
-    record["words"] = list(check_cells(sentence.words, ""))
+    record[columns.word or "words"] = list(check_cells(sentence.words, ""))
     if sentence.tags is not None:
-        record["tags"] = list(check_cells(sentence.tags, ""))
+        record[columns.tag or "tags"] = list(check_cells(sentence.tags, ""))
+    for name, values in (sentence.columns or {}).items():
+        record.setdefault(name, list(values))
     for key in ("probabilities", "nbest") if sentence.retagged else ():
         if getattr(sentence, key) is None:
             record.pop(key, None)  # of older tags

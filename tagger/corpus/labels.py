@@ -11,7 +11,7 @@ import numpy as np
 
 from tagger.errors import TrainingError, several
 from tagger.normalization import NFC, NormalizationForm, normalized_sentences
-from tagger.sentence import NO_TAG, Sentence, sentence_list, tag_lists, words_of
+from tagger.sentence import NO_TAG, Sentence, columns_of, sentence_list, tag_lists, words_of
 
 get_tags = attrgetter("tags")
 
@@ -30,7 +30,8 @@ def tagged_sentences(X: Iterable[Any], y: Iterable[Any] | None, names: tuple[str
     tags = tag_lists(y, names[1])
     if len(sentences) != len(tags):
         raise ValueError(f"{names[1]}: expected {several(len(sentences), 'list')} of tags, got {len(tags):,}")
-    return [Sentence(words_of(words), sentence_tags) for words, sentence_tags in zip(sentences, tags, strict=True)]
+    pairs = zip(sentences, tags, strict=True)
+    return [Sentence(words_of(x), sentence_tags, columns=columns_of(x)) for x, sentence_tags in pairs]
 
 
 def dev_sentences(X_dev: Iterable[Any] | None, y_dev: Iterable[Any] | None) -> list[Sentence] | None:
@@ -47,7 +48,8 @@ def training_sentences(X: Iterable[Any], y: Iterable[Any] | None, form: Normaliz
     normalized = normalized_sentences(original, form)
     if normalized is original:
         return sentences
-    return [Sentence(words, sentence.tags) for words, sentence in zip(normalized, sentences, strict=True)]
+    pairs = zip(normalized, sentences, strict=True)
+    return [Sentence(words, sentence.tags, columns=sentence.columns) for words, sentence in pairs]
 
 
 def token_tags(sentences: Sequence[Sentence]) -> tuple[list[str], set[str]]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tagger.corpus.checks import check_last
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.slash import SEPARATORS, split_if_tagged, split_token, tokens, written_tokens
 from tagger.escaping import quote
 from tagger.files.reading import LOOK_AHEAD, Lines
@@ -24,7 +25,7 @@ MARKS_PER_BLANK = 3
 SPARE_MARKS = 10  # beyond that ratio: one sentence may have several
 
 
-def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
+def read(lines: Lines, tagged: bool | None, columns: ColumnNames) -> Iterator[Sentence]:
     """Yield the sentences."""
     by_marks = bool(tagged) and marks_end_sentences(lines.head(LOOK_AHEAD))
     pairs: list[tuple[str, str]] = []  # since the last blank line
@@ -81,7 +82,7 @@ def first_words(lines: Sequence[str]) -> list[str]:
     return [split_if_tagged(line.strip(" \t"))[0] for line in lines]
 
 
-def write(sentence: Sentence, column: str) -> str:
+def write(sentence: Sentence, columns: ColumnNames) -> str:
     """Return the lines of a sentence: a blank line after it, and as many before it as its marks need."""
     before = (count_marks(sentence.words) - 1) // MARKS_PER_BLANK
     lines = [f"{check_last(token, SEPARATORS)}\n" for token in written_tokens(sentence)]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from tagger.corpus import slash
+from tagger.corpus.column_names import ColumnNames
 from tagger.errors import CorpusError
 from tagger.escaping import quote
 from tagger.files.reading import Lines
@@ -35,10 +36,10 @@ def without_brackets(token: str) -> str:
     return inside[:end]
 
 
-def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
+def read(lines: Lines, tagged: bool | None, columns: ColumnNames) -> Iterator[Sentence]:
     """Yield the sentences."""
     if tagged is False:
-        yield from slash.read(lines, tagged, column)
+        yield from slash.read(lines, tagged, columns)
         return
     for line in lines:
         tokens = slash.tokens(line)
@@ -53,10 +54,10 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
             yield Sentence([])
 
 
-def write(sentence: Sentence, column: str) -> str:
+def write(sentence: Sentence, columns: ColumnNames) -> str:
     """Return the line of a sentence; refuse a token that would be read as an id or the bracket of a group."""
     for i, token in enumerate(slash.written_tokens(sentence)):
         if sentence.tags is not None and (without_brackets(token) != token or (i == 0 and ID.fullmatch(token))):
             advice = "it looks like an id or a bracket. Set format to jsonl"
             raise CorpusError(f"{quote(token)} cannot be written in pku: {advice}")
-    return slash.write(sentence, column)
+    return slash.write(sentence, columns)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tagger.corpus.checks import check_cells, check_last
+from tagger.corpus.column_names import ColumnNames
 from tagger.escaping import quote
 from tagger.files.reading import Lines
 from tagger.sentence import NO_TAG, Sentence
@@ -80,7 +81,7 @@ def written_tokens(sentence: Sentence) -> Sequence[str]:
     return list(map("/".join, zip(words, check_cells(sentence.tags, TAG_SEPARATORS), strict=True)))
 
 
-def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
+def read(lines: Lines, tagged: bool | None, columns: ColumnNames) -> Iterator[Sentence]:
     """Yield the sentences."""
     split = TokenCache(lines).__getitem__ if tagged else split_if_tagged
     for line in lines:
@@ -92,7 +93,7 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
             yield Sentence(words, tags, line=lines.number)
 
 
-def write(sentence: Sentence, column: str) -> str:
+def write(sentence: Sentence, columns: ColumnNames) -> str:
     """Return the line of a sentence; with n-best taggings, a line for each: rank, probability, tokens."""
     if not sentence.nbest:
         return " ".join(written_tokens(sentence)) + "\n"

@@ -1,7 +1,7 @@
 """The format `tsv`: a word per line, its tag in the second column, a blank line after each sentence.
 
-Words may contain spaces. Further columns are ignored; `count_columns` counts them, for a warning. Spreadsheets write
-the names of the columns on the first line, which looks like a word and its tag; `find_header` detects it.
+Words may contain spaces. Further columns are ignored unless they have names, by the caller or on a header line; such
+files are read like `columns`, but split at tabs. `count_columns` counts columns without names, for a warning.
 """
 
 from __future__ import annotations
@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tagger.corpus.checks import check_cells, check_last
+from tagger.corpus import columns as column_files
+from tagger.corpus.column_names import ColumnNames
+from tagger.corpus.columns import TAG_NAMES, WORD_NAMES, split_tabs, tag_columns, written_layout, written_rows
 from tagger.escaping import quote
 from tagger.files.reading import Lines
 from tagger.sentence import Sentence
 
 LAYOUT = ("tsv",)
-WORD_NAMES = frozenset(["word", "words", "form", "forms", "token", "tokens", "text"])
-TAG_NAMES = frozenset(["tag", "tags", "pos", "upos", "xpos", "postag", "pos_tag", "label"])
 
 
-def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
+def read(lines: Lines, tagged: bool | None, columns: ColumnNames) -> Iterator[Sentence]:
     """Yield the sentences."""
+    if columns.names:
+        yield from column_files.read(lines, tagged, columns, split_tabs)
+        return
     words: list[str] = []
     tags: list[str] = []
     for line in lines:
@@ -39,18 +42,12 @@ def read(lines: Lines, tagged: bool | None, column: str) -> Iterator[Sentence]:
         yield Sentence(words, None if tagged is False else tags, LAYOUT, line=lines.number - len(words) + 1)
 
 
-def write(sentence: Sentence, column: str) -> str:
-    """Return the lines of a sentence; probabilities, if any, are the third column."""
-    columns = [sentence.words] if sentence.tags is None else [sentence.words, sentence.tags]
-    if sentence.probabilities is not None:
-        columns.append([f"{probability:.4f}" for probability in sentence.probabilities])
-    return "".join(map(written, zip(*columns, strict=True))) + "\n"
-
-
-def written(row: tuple[str, ...]) -> str:
-    """Return the line of a token."""
-    *first, last = [cell.rstrip(" ") and cell for cell in row]  # a cell of spaces would look empty
-    return "\t".join([*check_cells(first, "\t\n"), check_last(last, "\t\n")]) + "\n"
+def write(sentence: Sentence, columns: ColumnNames) -> str:
+    """Return the lines of a sentence: word, tag, its probability if there is one, and the other columns."""
+    if layout := sentence.lines_of("tsv"):
+        return written_layout(sentence, layout, "\t")
+    others = [[cell or "_" for cell in values] for values in (sentence.columns or {}).values()]
+    return written_rows([sentence.words, *tag_columns(sentence), *others], "\t")
 
 
 def count_columns(lines: Sequence[str]) -> int:

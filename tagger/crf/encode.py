@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagger.arrays.ragged import ranges
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import tag_numbers
 from tagger.corpus.partial import OPEN, Choices, read_choices, renumber_tags
@@ -22,12 +23,25 @@ from tagger.crf.warm_start import continue_from
 from tagger.errors import TrainingError
 from tagger.escaping import quote
 from tagger.features.encoder import learn_features
+from tagger.features.observer import Observer
+from tagger.features.phrases import PhraseList, read_lists
 from tagger.features.tag_parts import TagParts, separator_of
-from tagger.features.template import check_classes, class_features, class_sizes, margin, parse_templates, template_text
+from tagger.features.template import (
+    check_classes,
+    class_features,
+    class_sizes,
+    column_names,
+    list_names,
+    margin,
+    parse_templates,
+    sources_of,
+    template_text,
+)
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.hmm.tagger import HMMTagger
 from tagger.normalization import NFC, NormalizationForm
+from tagger.schemes import AUTO, NO_SCHEME, allowed_steps, training_scheme
 from tagger.sentence import Sentence
 from tagger.words.lexicon import Lexicon
 from tagger.words.overlap import fingerprints
@@ -50,6 +64,8 @@ class Encoding:
     threshold: float | None  # lowest probability of a candidate; None if all tags are candidates
     proposer: HMMTagger | None
     missed: int  # tokens whose right tag was no candidate
+    scheme: str | None  # of spans
+    lists: dict[str, PhraseList]  # by name, for templates that name any
 
 
 def encode_corpus(
@@ -60,16 +76,20 @@ def encode_corpus(
     if init:
         names, tag_set = tag_set, sorted({*tag_set, *init.classes_})
         tags, choices = renumber_tags(tag_set, names, tags, choices)
-    K = len(tag_set)
+    K, scheme = len(tag_set), scheme_of(settings, init, sentences, tag_set)
     tag_parts = TagParts(tag_set, (init and init.tag_parts_.separator) or separator_of(tag_set))
-    template, classes = choose_template(settings.features, init, classes)
+    template, classes = choose_template(settings.features, init, classes, template_columns(sentences[0]))
     templates = parse_templates(template, settings.features)
     words = [sentence.words for sentence in sentences]
-    windows = Windows.of(words, margin(templates))
-    lengths, trained = np.array(list(map(len, words))), trained_lengths(words)
-    seen = fingerprints(windows.written, windows.at(0), lengths)
+    lists = init.lists_ if init else read_lists(list_names(templates), settings.features)
+    observe = Observer(form_of(init), sources_of(templates), lists)
+    windows = Windows.of(observe(sentences), margin(templates))
+    by_word = Windows.of(words, 0) if observe.sources else windows
+    lengths, allowed = np.array(list(map(len, words))), allowed_steps(scheme, tag_set)
+    trained = legal_lengths(trained_lengths(words), lengths, tags, allowed)
+    seen = fingerprints(by_word.written, by_word.at(0), lengths)
     fixed = tags != OPEN
-    lexicon = Lexicon.of(windows.written, windows.at(0)[fixed], tags[fixed], K)
+    lexicon = Lexicon.of(by_word.written, by_word.at(0)[fixed], tags[fixed], K)
     # The lexicon counts all tokens; weights are learned from those that are kept.
     kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,)
     windows, tags, choices = windows.only(kept, trained, margin(templates)), tags[kept], choices.only(kept)
@@ -79,26 +99,49 @@ def encode_corpus(
     features, counts, values = learn_features(
         templates, events, event_tags, tag_parts, settings.min_count, settings.min_pair_count, classes
     )
-    corpus = EncodedCorpus(features, values, windows, trained, tags, choices, K, tag_parts)
-    threshold = threshold_of(settings, init, K)
+    corpus = EncodedCorpus(features, values, windows, trained, tags, choices, K, tag_parts, allowed=allowed)
+    threshold = threshold_of(settings, init, K, bool(column_names(templates)))
     hmm, missed = None, 0
     if threshold is not None:
-        corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold)
+        corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold, scheme)
         lexicon = lexicon if init else hmm.lexicon_  # the same words and counts
     layout = ParameterLayout(corpus, counts, order=settings.order)
-    encoding = Encoding(corpus, layout, tag_set, template, lexicon, seen, threshold, hmm, missed)
+    encoding = Encoding(corpus, layout, tag_set, template, lexicon, seen, threshold, hmm, missed, scheme, lists)
     return continue_from(init, encoding, counts) if init else encoding
 
 
-def threshold_of(settings: CRFTagger, init: CRFTagger | None, K: int) -> float | None:
-    """Return the lowest probability of a candidate; None if all tags are candidates."""
+def scheme_of(
+    settings: CRFTagger, init: CRFTagger | None, sentences: Sequence[Sentence], tag_set: list[str]
+) -> str | None:
+    """Return the span scheme of a new model: that of the initial model, whose rules the corpus must obey too."""
+    if init is None:
+        return training_scheme(settings.scheme, sentences, tag_set)
+    brought = init.scheme_ or NO_SCHEME
+    if settings.scheme not in (AUTO, brought):
+        raise TrainingError(f"scheme: expected {brought} with init, whose scheme is used, got {settings.scheme}")
+    return training_scheme(brought, sentences, tag_set)
+
+
+def legal_lengths(trained: np.ndarray, lengths: np.ndarray, tags: np.ndarray, allowed: np.ndarray | None) -> np.ndarray:
+    """Return the tokens of each sentence to train on, all of them where the tag before its final mark cannot end it."""
+    if allowed is None:
+        return trained
+    last = tags[np.cumsum(lengths) - lengths + trained - 1]
+    return np.where((last == OPEN) | allowed[last, -1], trained, lengths)
+
+
+def threshold_of(settings: CRFTagger, init: CRFTagger | None, K: int, columns: bool) -> float | None:
+    """Return the lowest probability of a candidate; None if all tags are candidates.
+
+    An HMM sees no columns, so that without a number all tags are candidates of a template that looks at them.
+    """
     if init is not None:
         if settings.order != init.order or settings.candidates != "auto":
             expected = f"expected order={init.order} and candidates='auto' with init, whose candidates are used"
             raise TrainingError(f"{expected}, got order={settings.order} and candidates={settings.candidates!r}")
         return init.threshold_
     if settings.candidates == "auto":
-        return DEFAULT_THRESHOLD if settings.uses_candidates(K) else None
+        return DEFAULT_THRESHOLD if settings.uses_candidates(K, columns) else None
     return None if settings.candidates == "all" else float(settings.candidates)
 
 
@@ -109,6 +152,7 @@ def add_candidates(
     init: CRFTagger | None,
     tag_set: list[str],
     threshold: float,
+    scheme: str | None,
 ) -> tuple[EncodedCorpus, HMMTagger, int]:
     """Add the candidates of each token to a corpus.
 
@@ -125,9 +169,10 @@ def add_candidates(
         proposal = joined(propose_all(hmm, words, threshold))
     else:
         threads = settings.threads or available_cores()
-        chosen = {"partial": settings.partial}
+        chosen = {"partial": settings.partial, "scheme": NO_SCHEME if corpus.allowed is None else AUTO}
         classes = corpus.features.classes
         hmm, proposal = cross_fit(chosen, sentences, corpus.lengths, tag_set, threshold, threads, classes)
+        hmm.scheme_ = scheme
     with_right, is_right, missed = with_gold(proposal, corpus.tags, corpus.choices, threshold)
     return replace(corpus, proposal=with_right, is_right=is_right, cross_fitted=proposal), hmm, missed
 
@@ -140,7 +185,14 @@ def read_tags(sentences: Sequence[Sentence], partial: bool) -> tuple[list[str], 
     return names, tags, Choices.none(len(names))
 
 
-def choose_template(name: str, init: CRFTagger | None, classes: WordClasses | None) -> tuple[str, WordClasses | None]:
+def template_columns(sentence: Sentence) -> list[str | None]:
+    """Return the names of the columns of a sentence's file in order, None for the words: what `%x[0,1]` counts."""
+    return ColumnNames.of_sentence(sentence).places() or [None, *(sentence.columns or {})]
+
+
+def choose_template(
+    name: str, init: CRFTagger | None, classes: WordClasses | None, columns: Sequence[str | None] = (None,)
+) -> tuple[str, WordClasses | None]:
     """Return the text of the template, and the word classes that it needs.
 
     An initial model brings both. A template that names no classes gets features of the classes given.
@@ -151,7 +203,7 @@ def choose_template(name: str, init: CRFTagger | None, classes: WordClasses | No
                 "classes: expected none with init, whose own word classes are used. Leave one of them out"
             )
         return init.template_, init.features_.classes
-    text = template_text(name)
+    text = template_text(name, columns)
     templates = parse_templates(text, name)
     if classes is not None and not class_sizes(templates):
         text += class_features(classes.sizes)

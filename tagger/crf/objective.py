@@ -26,7 +26,7 @@ import numpy as np
 from tagger.arrays.ragged import consecutive
 from tagger.chain.forward_backward import forward_backward, sum_kernel
 from tagger.chain.pack import PACK_TOKENS, Pack, batches
-from tagger.chain.scores import Chain, path_scores
+from tagger.chain.scores import Chain, forbid, path_scores
 from tagger.corpus.partial import Choices
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.score_tables import TableBuilder
@@ -144,6 +144,7 @@ class PenalizedLikelihood(Objective):
 
     def pack_losses(self, weights: np.ndarray) -> list[PackLoss]:
         w, *chain_scores, _, _ = self.layout.split(weights)
+        chain_scores = list(forbid(self.layout.allowed, *chain_scores))
         w = w.astype(self.dtype)
         tables = self.map(lambda table: table.scores(w, self.tag_parts.columns), self.tables)
         return self.map(lambda i: self.pack_loss(i, self.emissions(i, w, tables), *chain_scores), self.used)

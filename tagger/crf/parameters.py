@@ -33,6 +33,7 @@ class EncodedCorpus:
     proposal: Proposal | None = None  # the candidates, with the right tags among them; None if all tags are
     is_right: np.ndarray | None = None  # (nodes,) whether a node of the proposal is on an allowed path
     cross_fitted: Proposal | None = None  # the proposal without the right tags
+    allowed: np.ndarray | None = None  # (K + 1, K + 1) the steps that a span scheme allows; None: all
 
     def templates_at(self, offset: int | None) -> list[int]:
         """List the templates of one word at this offset; with None, those of several words."""
@@ -72,6 +73,7 @@ class ParameterLayout:
         trigrams: np.ndarray | None = None,
     ) -> None:
         self.K, self.features_end, self.order = corpus.K, len(feature_counts), order
+        self.allowed = corpus.allowed
         bigrams, occurrences = np.unique(tag_bigrams(corpus), return_counts=True)
         self.seen = bigrams if also_seen is None else np.union1d(bigrams, also_seen)  # previous · K + next
         bigram_counts = np.zeros(len(self.seen))

@@ -1,12 +1,15 @@
-"""Checks of the settings of a CRF, before a training begins."""
+"""Checks of the settings of a CRF before a training begins, and fingerprints of all that a checkpoint belongs to."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagger.errors import TrainingError
+from tagger.models.checkpoint import corpus_fingerprint, fingerprint
+from tagger.sentence import Sentence
 
 if TYPE_CHECKING:
     from tagger.crf.tagger import CRFTagger
@@ -41,3 +44,22 @@ def check_chain(order: int, candidates: str | float) -> None:
     if not fits:
         expected = f"expected auto, all or a number from {MIN_THRESHOLD:g} to {MAX_THRESHOLD}"
         raise TrainingError(f"candidates: {expected}, got {candidates!r}")
+
+
+def training_fingerprints(
+    model: CRFTagger, sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, init: CRFTagger | None
+) -> dict[str, str]:
+    """Hash everything that a checkpoint of this training belongs to."""
+    classes = model.features_.classes
+    return {
+        "corpus": corpus_fingerprint(sentences, model.wanted_columns_),
+        "dev set": corpus_fingerprint(dev, model.wanted_columns_),
+        "metric": model.metric,
+        "template": fingerprint([model.template_, model.min_count, model.min_pair_count]),
+        "tag set": fingerprint([*model.classes_, *filter(None, [model.scheme_])]),
+        "chain": fingerprint([model.order, model.threshold_]),
+        "penalty": fingerprint([model.l1, model.l2]),
+        "word classes": fingerprint(() if classes is None else map(np.ndarray.tobytes, classes.arrays().values())),
+        "lists": fingerprint(phrases.phrases.hashes.tobytes() for phrases in model.lists_.values()),
+        "initial model": fingerprint([] if init is None else [init.weights_.tobytes(), init.template_]),
+    }

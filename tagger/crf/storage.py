@@ -15,8 +15,9 @@ from tagger.crf.settings import MAX_THRESHOLD, MIN_THRESHOLD
 from tagger.crf.trigrams import TagTrigrams
 from tagger.errors import TemplateError
 from tagger.features.encoder import Features
+from tagger.features.phrases import PhraseList
 from tagger.features.tag_parts import PART_SEPARATORS, TagParts
-from tagger.features.template import class_sizes, parse_templates
+from tagger.features.template import class_sizes, column_names, list_names, parse_templates
 from tagger.features.word_classes import WordClasses
 from tagger.words.lexicon import Lexicon
 
@@ -37,6 +38,8 @@ def model_arrays(model: CRFTagger) -> Arrays:
         "end": model.end_,
     }
     arrays |= model.features_.arrays()
+    for i, phrases in enumerate(model.lists_.values()):
+        arrays |= phrases.arrays(f"list.{i}")
     if model.order == 2:
         arrays |= model.trigrams_.arrays()
     hmm, classes = model.proposer_, model.features_.classes
@@ -71,6 +74,8 @@ def restore_model(model: CRFTagger, archive: Archive) -> None:
     model.tag_parts_ = TagParts(model.classes_, separator)
     classes = restore_classes(archive, class_sizes(templates), model.proposer_)
     model.features_ = Features.restore(archive, templates, model.tag_parts_.columns, classes)
+    model.wanted_columns_ = column_names(templates)
+    model.lists_ = {name: PhraseList.restore(archive, f"list.{i}") for i, name in enumerate(list_names(templates))}
     model.weights_ = archive.take("weights", "f", len(model.features_.rows.tags)).astype(np.float32)
     model.start_, model.end_ = (archive.take(name, "f", K).astype(np.float32) for name in ("start", "end"))
     model.transitions_ = archive.take("transitions", "f", K, K).astype(np.float32)
@@ -101,6 +106,7 @@ def restore_proposer(model: CRFTagger, archive: Archive) -> HMMTagger | None:
     hmm = HMMTagger(**archive.checked_settings(settings, HMMTagger))
     archive.check(hmm.order == 2, "expected an HMM of second order to propose its candidates")
     hmm.classes_, hmm.column_, hmm.seen_, hmm.summary_ = model.classes_, model.column_, model.seen_, {}
+    hmm.scheme_ = model.scheme_
     arrays = archive.inside(PREFIX)
     hmm.restore(arrays)
     arrays.check_empty()

@@ -17,21 +17,25 @@ import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer, dense_scorer
+from tagger.chain.scores import forbid
 from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer
-from tagger.crf.settings import check_settings
+from tagger.crf.settings import check_settings, training_fingerprints
 from tagger.crf.storage import model_arrays, restore_model, rounded
 from tagger.crf.summary import crf_summary
 from tagger.crf.trigrams import TagTrigrams
+from tagger.evaluation.spans import check_metric
 from tagger.features.encoder import Features
+from tagger.features.observer import Observer
+from tagger.features.phrases import PhraseList
 from tagger.features.tag_parts import TagParts
+from tagger.features.template import column_names
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms
-from tagger.models.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
+from tagger.models.checkpoint import Checkpoint
 from tagger.models.monitor import ProgressCallback, TrainingMonitor
 from tagger.models.summary import Section, TransitionTable
-from tagger.normalization import normalized_sentences
 from tagger.sentence import Sentence, Words
 
 if TYPE_CHECKING:
@@ -69,6 +73,11 @@ class CRFTagger(Tagger):
         The same limit for features of several words.
     patience : int
         With a dev set, training stops after this number of scorings without a gain; it is scored every five iterations.
+    scheme : str
+        Span scheme of the tags: ``bio``, ``iob1``, ``bioes``, ``bmes`` or ``none``; ``auto`` recognises it. Steps that
+        it forbids, such as ``O`` to ``I-PER``, have no part in training and decoding.
+    metric : str
+        What is measured on a dev set, and by `score`: ``accuracy``, or ``span-f1`` for tags with a scheme.
     partial : bool
         Read the tags ``?`` and ``A|B`` as any tag and as a choice of two; training sums over what they leave open.
     threads : int
@@ -92,11 +101,14 @@ class CRFTagger(Tagger):
     min_count: int = 1
     min_pair_count: int = 2
     patience: int = 10
+    scheme: str = "auto"
+    metric: str = "accuracy"
     partial: bool = False
     threads: int = 0
     template_: str = field(init=False)
     tag_parts_: TagParts = field(init=False)
     features_: Features = field(init=False)
+    lists_: dict[str, PhraseList] = field(init=False)  # the lists of phrases that the template names
     weights_: np.ndarray = field(init=False)  # (P,) float32
     start_: np.ndarray = field(init=False)  # (K,) float32, as are the next two
     transitions_: np.ndarray = field(init=False)  # (K, K)
@@ -155,6 +167,7 @@ class CRFTagger(Tagger):
         dev = dev_sentences(X_dev, y_dev)
         corpus, layout = self.encode(sentences, init, classes)
         check_dev(self.classes_, dev)
+        check_metric(self.metric, self.scheme_)
         trainer = self.trainer(corpus, layout, sentences)
         trainer.check_memory()
         monitor = TrainingMonitor(
@@ -165,7 +178,8 @@ class CRFTagger(Tagger):
             patience=self.patience,
             watch=watch,
             checkpoint=checkpoint,
-            fingerprints=self.fingerprints(sentences, dev, init) if checkpoint else {},
+            fingerprints=training_fingerprints(self, sentences, dev, init) if checkpoint else {},
+            metric=self.metric,
         )
         with threadpool_limits(limits=1, user_api="blas"):
             self.conclude(sentences, monitor.run(trainer.train))
@@ -178,16 +192,16 @@ class CRFTagger(Tagger):
         from tagger.crf.encode import encode_corpus
 
         encoding = encode_corpus(self, sentences, init, classes)
-        self.classes_, self.template_ = encoding.tag_set, encoding.template
-        self.lexicon_, self.seen_ = encoding.lexicon, encoding.seen
+        self.classes_, self.template_, self.scheme_ = encoding.tag_set, encoding.template, encoding.scheme
+        self.lexicon_, self.seen_, self.trigram_keys_ = encoding.lexicon, encoding.seen, encoding.layout.trigrams
         self.features_, self.tag_parts_ = encoding.corpus.features, encoding.corpus.tag_parts
+        self.wanted_columns_, self.lists_ = column_names(self.features_.templates), encoding.lists
         self.threshold_, self.proposer_, self.missed_ = encoding.threshold, encoding.proposer, encoding.missed
-        self.trigram_keys_ = encoding.layout.trigrams
         return encoding.corpus, encoding.layout
 
-    def uses_candidates(self, K: int) -> bool:
-        """Return what candidates="auto" means for K tags."""
-        return self.order == 2 or K > MAX_DENSE_TAGS
+    def uses_candidates(self, K: int, columns: bool) -> bool:
+        """Return what candidates="auto" means for K tags, and for templates that look at columns."""
+        return self.order == 2 or (K > MAX_DENSE_TAGS and not columns)
 
     def trainer(self, corpus: EncodedCorpus, layout: ParameterLayout, sentences: Sequence[Sentence]) -> Trainer:
         """Make the trainer of an encoded corpus."""
@@ -197,8 +211,8 @@ class CRFTagger(Tagger):
 
     def trainer_settings(self) -> dict[str, Any]:
         """Return the settings of a `Trainer`."""
-        names = ("l2", "l1", "max_iterations", "tolerance")
-        return {name: getattr(self, name) for name in names} | {"threads": self.threads or available_cores()}
+        settings = {name: getattr(self, name) for name in ("l2", "l1", "max_iterations", "tolerance")}
+        return settings | {"threads": self.threads or available_cores()}
 
     def conclude(self, sentences: Sequence[Sentence], figures: dict[str, Any]) -> None:
         """Finish a training whose weights are set: drop those that are zero, and write the summary."""
@@ -214,24 +228,8 @@ class CRFTagger(Tagger):
             self.features_ = self.features_.restricted(keep)
             self.weights_ = self.weights_[keep]
 
-    def fingerprints(
-        self, sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, init: CRFTagger | None
-    ) -> dict[str, str]:
-        """Hash everything that a checkpoint of this training belongs to."""
-        classes = self.features_.classes
-        return {
-            "corpus": corpus_fingerprint(sentences),
-            "dev set": corpus_fingerprint(dev),
-            "template": fingerprint([self.template_, self.min_count, self.min_pair_count]),
-            "tag set": fingerprint(self.classes_),
-            "chain": fingerprint([self.order, self.threshold_]),
-            "penalty": fingerprint([self.l1, self.l2]),
-            "word classes": fingerprint(() if classes is None else map(np.ndarray.tobytes, classes.arrays().values())),
-            "initial model": fingerprint([] if init is None else [init.weights_.tobytes(), init.template_]),
-        }
-
     def stored_settings(self) -> dict[str, Any]:
-        settings = self.get_params()
+        settings = super().stored_settings()
         del settings["threads"], settings["partial"]  # they belong to the machine and to the corpus
         return settings | {"features": Path(self.features).name, "candidates": str(self.candidates)}
 
@@ -243,34 +241,41 @@ class CRFTagger(Tagger):
         self.trigrams_ = TagTrigrams(len(self.classes_), self.trigram_keys_, rounded(weights.trigrams))
         self.posterior_weight_ = weights.posterior.astype(np.float32)
 
+    def observer(self) -> Observer:
+        return Observer(self.lexicon_.form, self.features_.sources, self.lists_)
+
     def scorer_in_form(self) -> Scorer:
         if self.proposer_ is None:
             emissions = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
-            return dense_scorer(self.start_, self.transitions_, self.end_, emissions)
+            return dense_scorer(self.start_, self.transitions_, self.end_, emissions, self.allowed_steps())
         from tagger.crf.candidates.scorer import proposing_scorer
 
-        return proposing_scorer(self.candidate_scorer_in_form(), self.proposer_.scorer_in_form())
+        propose, words = self.proposer_.scorer_in_form(), self.observer().words
+        return proposing_scorer(self.candidate_scorer_in_form(), lambda sentences: propose(words(sentences)))
 
     def candidate_scorer_in_form(self) -> CandidateScorer:
         """Build a scorer of candidates, for sentences whose words are in the model's normalisation form."""
         from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD
         from tagger.crf.candidates.scorer import candidate_scorer
 
-        return candidate_scorer(self.proposal_scorer(), self.threshold_ or DEFAULT_THRESHOLD)
+        return candidate_scorer(
+            self.proposal_scorer(), self.threshold_ or DEFAULT_THRESHOLD, with_path=self.scheme_ is not None
+        )
 
     def proposal_scorer(self) -> ProposalScorer:
         """Build a scorer of sentences with proposed candidates."""
         from tagger.crf.candidates.scorer import ChainTable, node_scorer, proposal_scorer
 
         emissions = node_scorer(self.features_, self.weights_, self.tag_parts_)
-        table = ChainTable.of(self.order, self.start_, self.transitions_, self.end_, self.trigrams_)
+        chain_scores = forbid(self.allowed_steps(), self.start_, self.transitions_, self.end_)
+        table = ChainTable.of(self.order, *chain_scores, self.trigrams_)
         return proposal_scorer(table, emissions, float(self.posterior_weight_.sum()))  # 0 if there is no weight
 
     def build_candidate_scorer(self) -> CandidateScorer | None:
         if self.proposer_ is not None:
             return None
-        score, form = self.candidate_scorer_in_form(), self.lexicon_.form
-        return lambda sentences, proposer: score(list(normalized_sentences(sentences, form)), proposer)
+        score, observe = self.candidate_scorer_in_form(), self.observer()
+        return lambda sentences, proposer: score(observe(sentences), proposer)
 
     def summarize(self) -> list[Section]:
         return [*super().summarize(), *crf_summary(self)]

@@ -42,7 +42,7 @@ def log_posterior(model: CRFTagger, words: Words) -> np.ndarray | None:
         return None
     from tagger.crf.candidates.proposal import log_posteriors
 
-    P = model.proposer_.scorer_in_form()([words]).marginals()
+    P = model.proposer_.scorer_in_form()(model.observer().words([words])).marginals()
     return np.asarray(model.posterior_weight_[0] * log_posteriors(P, model.threshold_))
 
 

@@ -3,6 +3,8 @@
 Read in this order:
 
 - `metrics`: accuracy, precision, recall, F1, confusions, comparison of two taggers; the only place that scores;
+- `spans`: precision, recall and F1 of spans, for names and chunks;
+- `span_errors`: spans missed, invented, of the wrong type or with a wrong border;
 - `significance`: confidence intervals and the permutation test;
 - `breakdown`: accuracy by word frequency, sentence length and confidence;
 - `calibration`: accuracy against confidence, the reliability table;

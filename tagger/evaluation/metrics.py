@@ -160,7 +160,7 @@ def evaluate(
         unknown_tokens=unknown[1],
         ambiguous_tokens=ambiguous[1],
         sentence_accuracy=rate(int(((right == lengths) & (lengths > 0)).sum()), sentences),
-        macro=Macro(*(mean([getattr(row, name) or 0.0 for row in scores]) for name in ("precision", "recall", "f1"))),
+        macro=macro_average(scores),
         kappa=kappa(cells),
         tags=scores,
         unseen_tags=sorted({a for a, _ in cells} - set(classes)) if classes is not None else [],
@@ -208,9 +208,15 @@ def marginal_counts(cells: Counter[tuple[str, str]]) -> tuple[Counter[str], Coun
 
 def tag_scores(cells: Counter[tuple[str, str]]) -> list[TagScore]:
     """Score every tag of gold or guess, most frequent first."""
-    gold, guess = marginal_counts(cells)
-    right = Counter({tag: cells[tag, tag] for tag in gold})
-    # F1 = 2 · right / (gold + guess), the harmonic mean of precision and recall
+    right = Counter({tag: count for (tag, guess), count in cells.items() if tag == guess})
+    return score_counts(right, *marginal_counts(cells))
+
+
+def score_counts(right: Counter[str], gold: Counter[str], guess: Counter[str]) -> list[TagScore]:
+    """Compute precision, recall and F1 of everything counted, most frequent first.
+
+    F1 = 2 · right / (gold + guess), the harmonic mean of precision and recall
+    """
     return [
         TagScore(
             tag,
@@ -221,6 +227,11 @@ def tag_scores(cells: Counter[tuple[str, str]]) -> list[TagScore]:
         )
         for tag in sorted(gold.keys() | guess.keys(), key=lambda tag: (-gold[tag], tag))
     ]
+
+
+def macro_average(scores: Sequence[TagScore]) -> Macro:
+    """Average scores; undefined ones count as 0."""
+    return Macro(*(mean([getattr(row, name) or 0.0 for row in scores]) for name in ("precision", "recall", "f1")))
 
 
 def kappa(cells: Counter[tuple[str, str]]) -> Rate:

@@ -20,8 +20,9 @@ import numpy as np
 from tagger.corpus.labels import tagged_sentences
 from tagger.corpus.split import group_hash
 from tagger.errors import TrainingError
-from tagger.evaluation.metrics import accuracy, by_sentence
+from tagger.evaluation.metrics import accuracy
 from tagger.evaluation.significance import Interval, interval
+from tagger.evaluation.spans import METRICS, score_by
 from tagger.models.base import Tagger
 from tagger.sentence import Sentence
 from tagger.tagging.workers import in_order
@@ -94,7 +95,7 @@ class CurvePoint:
     """A point of a learning curve."""
 
     tokens: int  # of the training sentences
-    accuracy: float  # on the dev set
+    score: float  # accuracy, or another metric, on the dev set
     interval: Interval | None
 
 
@@ -105,6 +106,7 @@ def learning_curve(
     points: int,
     jobs: int = 1,
     contiguous: bool = False,
+    metric: str = "accuracy",
 ) -> Iterator[CurvePoint]:
     """Train on growing parts of the sentences, each twice the one before, the last the whole corpus.
 
@@ -116,14 +118,15 @@ def learning_curve(
         order.sort(key=lambda i: group_hash((str(i), *sentences[i].words), 0))
     sizes = [max(1, len(order) >> power) for power in range(points)][::-1]
     blocks = (([sentences[i] for i in order[:size]], False) for size in dict.fromkeys(sizes))
-    return in_order(partial(partial, curve_point, make, dev), blocks, jobs)  # the inner one is a worker's function
+    work = partial(curve_point, make, dev, metric)  # a worker's function
+    return in_order(partial(partial, work), blocks, jobs)
 
 
-def curve_point(make: TaggerFactory, dev: list[Sentence], sentences: list[Sentence]) -> CurvePoint:
-    """Train on sentences and measure the accuracy on the dev set."""
+def curve_point(make: TaggerFactory, dev: list[Sentence], metric: str, sentences: list[Sentence]) -> CurvePoint:
+    """Train on sentences and measure the score on the dev set."""
     guesses = make.fit(sentences).predict(dev)
-    rate = accuracy(dev, guesses) or 0.0
-    return CurvePoint(sum(map(len, sentences)), rate, interval(*by_sentence(dev, guesses)))
+    score = score_by(metric, dev, guesses) or 0.0
+    return CurvePoint(sum(map(len, sentences)), score, interval(*METRICS[metric](dev, guesses)))
 
 
 def most_probable(classes: Sequence[str], P: np.ndarray) -> list[tuple[str, float]]:

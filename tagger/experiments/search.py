@@ -32,7 +32,7 @@ class Trial:
     """The result of training with a setting."""
 
     setting: Setting
-    accuracy: float
+    score: float  # accuracy, or another metric
     weights: int  # other than zero
 
 
@@ -45,8 +45,8 @@ class Search:
 
     @property
     def best(self) -> Trial:
-        """Return the trial with the highest accuracy, the first of equal ones."""
-        return max(self.trials.values(), key=lambda trial: trial.accuracy)
+        """Return the trial with the highest score, the first of equal ones."""
+        return max(self.trials.values(), key=lambda trial: trial.score)
 
     def run(self, start: Setting) -> Trial:
         """Search from a setting until a round over all three brings no improvement; return the best trial."""
@@ -65,7 +65,7 @@ class Search:
         misses = 0
         while here and misses < PATIENCE:
             before = self.best
-            misses = 0 if self.trial(here).accuracy > before.accuracy else misses + 1
+            misses = 0 if self.trial(here).score > before.score else misses + 1
             here = neighbour(here, name, up)
 
     def trial(self, setting: Setting) -> Trial:

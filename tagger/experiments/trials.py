@@ -21,11 +21,12 @@ from tagger.corpus.labels import check_dev, training_sentences
 from tagger.crf.encode import form_of
 from tagger.crf.settings import check_settings
 from tagger.crf.tagger import CRFTagger
-from tagger.evaluation.metrics import accuracy
+from tagger.evaluation.spans import check_metric, score_by
 from tagger.experiments.crossval import fold_numbers
 from tagger.experiments.search import Setting, Trial
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
+from tagger.models.monitor import DEV_SCORES
 from tagger.models.results import by_sentence
 from tagger.sentence import Sentence
 
@@ -52,10 +53,12 @@ class SettingTrials:
 
         self.model = CRFTagger(**model.get_params() | {"min_count": 1})
         self.model.column_, self.model.tokenizer_ = model.column_, model.tokenizer_
+        self.model.columns_ = model.columns_
         check_settings(self.model)
         self.sentences = training_sentences(sentences, None, form_of(init))
         self.watch = watch
         corpus, self.layout = self.model.encode(self.sentences, init, classes)
+        check_metric(self.model.metric, self.model.scheme_)
         self.cross_fitted, self.lengths = corpus.cross_fitted, corpus.lengths
         self.begins = np.cumsum(self.lengths) - self.lengths
         self.test_sets: dict[int | None, list[Sentence]]  # by the fold left out of training, None for a dev set
@@ -76,7 +79,7 @@ class SettingTrials:
     def proposed_for(self) -> list[Sentence]:
         """Return the sentences as candidates were proposed for them: some without their final mark."""
         lengths = self.lengths.tolist()
-        return [Sentence(s.words[:n], (s.tags or ())[:n]) for s, n in zip(self.sentences, lengths, strict=True)]
+        return [sentence.begin(n) for sentence, n in zip(self.sentences, lengths, strict=True)]
 
     def observed(self, fold: int | None) -> np.ndarray:
         """Count the occurrences (P,) of each parameter in the training data."""
@@ -86,7 +89,7 @@ class SettingTrials:
         return self.likelihood.observed()
 
     def judge(self, setting: Setting) -> Trial:
-        """Train with a setting, once for each test set, and measure the accuracy on all of them together."""
+        """Train with a setting, once for each test set, and measure the score on all of them together."""
         gold: list[Sentence] = []
         guesses: list[list[str]] = []
         results = {}
@@ -96,8 +99,8 @@ class SettingTrials:
             gold += sentences
             guesses += self.predict(fold, sentences)
         weights = sum(int(np.count_nonzero(result.x)) for result in results.values()) // len(results)
-        trial = Trial(setting, accuracy(gold, guesses) or 0.0, weights)
-        if self.best is None or trial.accuracy > self.best.accuracy:
+        trial = Trial(setting, score_by(self.model.metric, gold, guesses) or 0.0, weights)
+        if self.best is None or trial.score > self.best.score:
             self.best, self.results = trial, results
         return trial
 
@@ -106,7 +109,7 @@ class SettingTrials:
         if fold is None or self.cross_fitted is None:
             return self.model.predict(sentences)
         proposal = self.cross_fitted.only(consecutive(self.begins[self.folds[fold]], self.lengths[self.folds[fold]]))
-        lattice = self.model.proposal_scorer()([sentence.words for sentence in sentences], lambda allowed: proposal)
+        lattice = self.model.proposal_scorer()(self.model.observer()(sentences), lambda allowed: proposal)
         tags = np.array(self.model.classes_, dtype=object)[lattice.best()].tolist()
         return by_sentence(sentences, [(np.arange(len(sentences)), tags)])
 
@@ -166,5 +169,5 @@ class SettingTrials:
         result = replace(self.results[None], reason=reason)
         self.model.set_params(**asdict(self.best.setting))
         self.model.set_weights(self.layout.split(result.x))
-        self.model.conclude(self.sentences, result.figures() | {"dev_accuracy": self.best.accuracy})
+        self.model.conclude(self.sentences, result.figures() | {DEV_SCORES[self.model.metric]: self.best.score})
         return self.model

@@ -3,7 +3,11 @@
 Read in this order:
 
 - `functions`: the feature functions (`word`, `suffix:3`, `shape`, …), registered by name;
-- `template`: templates as text, one feature per line, parsed and checked; shipped ones in `templates/`;
+- `syntax`: one line of a template, parsed and checked; `patterns`: the regular expressions that are allowed in it;
+- `template`: templates as text, one feature per line; shipped ones in `templates/`;
+- `foreign`: templates of CRF++ and Wapiti;
+- `phrases`: lists of words and phrases;
+- `observer`: what templates look at: words, columns, places in lists;
 - `encoder`: all features of a corpus as ids, learned once, looked up for new text;
 - `tag_parts`: features shared by tags with a common part (NNG in NNG+JKB);
 - `word_classes`: classes of words from raw text as features;

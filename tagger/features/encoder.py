@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -29,8 +30,9 @@ from tagger.arrays.string_spans import StringSpans, distinct
 from tagger.arrays.string_table import StringTable
 from tagger.errors import TemplateError
 from tagger.escaping import quote
+from tagger.features.syntax import Conjunct
 from tagger.features.tag_parts import TagParts
-from tagger.features.template import Conjunct, Template, function_values, functions_of, margin
+from tagger.features.template import Template, function_values, functions_of, margin, sources_of
 from tagger.features.word_classes import WordClasses
 from tagger.words.windows import MARKS, Windows
 
@@ -52,6 +54,7 @@ class Features:
     def __post_init__(self) -> None:
         self.bases = np.cumsum([0, *map(len, self.keys)])  # first feature of each template
         self.functions = functions_of(self.templates)
+        self.sources = sources_of(self.templates)
         self.radix = len(self.strings) + MARKS
 
     @cached_property
@@ -64,9 +67,12 @@ class Features:
         """The offsets at which templates look at one word."""
         return sorted({t.offset for t in self.templates if t.offset is not None})
 
-    def values(self, words: Sequence[str]) -> dict[str, np.ndarray]:
-        """For each function, look up the ids (words + 2,) of its values at the words and of the two marks."""
-        spans = function_values(self.functions, words, self.classes)
+    def values(self, words: Sequence[Any]) -> dict[str, np.ndarray]:
+        """For each function, look up the ids (words + 2,) of its values at the words and of the two marks.
+
+        A word is a tuple, if the templates look at more than words (`Observer`).
+        """
+        spans = function_values(self.functions, words, self.sources, self.classes)
         ids = self.strings.find(StringSpans.joined(list(spans.values()))).reshape(len(spans), len(words))
         return {name: with_marks(row, self.radix) for name, row in zip(spans, ids, strict=True)}
 
@@ -88,7 +94,7 @@ class Features:
             return f"{conjunct}=<{('before', 'after')[value - len(self.strings)]}>"
         return f"{conjunct}={self.strings[value]}" if self.strings[value] else str(conjunct)
 
-    def present(self, words: Sequence[str]) -> list[list[tuple[str, int]]]:
+    def present(self, words: Sequence[Any]) -> list[list[tuple[str, int]]]:
         """List the features of each token of a sentence, as text and number."""
         windows = Windows.of([words], self.margin)
         values = self.values(windows.words)
@@ -179,7 +185,9 @@ def learn_features(
 
     Returned are the features, the count of each parameter (P,), and `Features.values` of the distinct words.
     """
-    strings, values = learn_values(function_values(functions_of(templates), windows.words, classes))
+    strings, values = learn_values(
+        function_values(functions_of(templates), windows.words, sources_of(templates), classes)
+    )
     radix, W = len(strings) + MARKS, tag_parts.columns
     tokens, columns = tag_parts.events(tags)  # for features of one word; those of several get whole tags only
 

@@ -63,8 +63,11 @@ class WordForms:
 Function = Callable[[WordForms], StringSpans]
 NumberedFunction = Callable[[int, WordForms], StringSpans]
 
+PatternFunction = Callable[[re.Pattern[str], WordForms], StringSpans]
+
 FUNCTIONS: dict[str, Function] = {}
 NUMBERED: dict[str, NumberedFunction] = {}
+PATTERN_FUNCTIONS: dict[str, PatternFunction] = {}
 
 
 def feature(function: Function) -> Function:
@@ -76,6 +79,12 @@ def feature(function: Function) -> Function:
 def feature_with_number(function: NumberedFunction) -> NumberedFunction:
     """Register a feature function that takes a number, under its name."""
     NUMBERED[function.__name__] = function
+    return function
+
+
+def feature_with_pattern(function: PatternFunction) -> PatternFunction:
+    """Register a feature function that takes a regular expression, under its name."""
+    PATTERN_FUNCTIONS[function.__name__] = function
     return function
 
 
@@ -172,6 +181,18 @@ def ending(n: int, words: WordForms) -> StringSpans:
 def jamo(n: int, words: WordForms) -> StringSpans:
     """Return the last n letters of Korean words, syllables taken apart: an ending is often part of one (ㄴ in 간)."""
     return last_letters(n, words.jamo)
+
+
+@feature_with_pattern
+def match(pattern: re.Pattern[str], words: WordForms) -> StringSpans:
+    """Answer yes for words in which the pattern is found."""
+    return StringSpans.yes(np.array([pattern.search(word) is not None for word in words.words], bool))
+
+
+@feature_with_pattern
+def extract(pattern: re.Pattern[str], words: WordForms) -> StringSpans:
+    """Return the part of each word that the pattern matches; none if it is not found."""
+    return StringSpans.of_some([found and found[0] for found in map(pattern.search, words.words)])
 
 
 def last_letters(n: int, strings: StringSpans) -> StringSpans:

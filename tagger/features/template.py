@@ -1,51 +1,37 @@
 """Feature templates: which features a CRF looks at, as plain text.
 
-A line such as `lower[-1] & suffix:1-4[0]` names functions (`functions`) at offsets from a token. `&` joins up to three
-conjuncts, a range makes one template per number, `#` begins a comment. One function is not about spelling:
-`class:128` is the word's class among 128, looked up in a table of word classes.
+A line such as `lower[-1] & suffix:1-4[0]` names functions (`functions`) at offsets from a token; `syntax` parses it.
+`&` joins up to three conjuncts, a range makes one template per number, `#` begins a comment. Functions look at the
+spelling of the word or of a column (`lower(column:lemma)`); `class:128` is the word's class among 128, looked up in a
+table of word classes.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from itertools import product
+from typing import Any
+
+import numpy as np
 
 from tagger.arrays.caching import cached_property
 from tagger.arrays.string_spans import StringSpans
 from tagger.errors import TemplateError
-from tagger.escaping import quote
-from tagger.features.functions import FUNCTIONS, NUMBERED, WordForms
+from tagger.features.foreign import is_foreign, translate
+from tagger.features.functions import FUNCTIONS, NUMBERED, PATTERN_FUNCTIONS, WordForms
+from tagger.features.observer import split_sources
+from tagger.features.patterns import compiled
+from tagger.features.syntax import CLASS, LIST, LIST_PREFIX, Conjunct, parse_line
 from tagger.features.word_classes import SIZES, WordClasses
 from tagger.files.reading import Lines, exists, pipe_identity
+from tagger.words.vocabulary import Vocabulary, word_ids
 
-SHIPPED = ("default", "comparison")
-MAX_OFFSET = 100
-MAX_CLASSES = 1 << 20
-MAX_TEMPLATES, MAX_CONJUNCTS = 2000, 3
-CLASS = "class"
+SHIPPED = ("default", "comparison", "chunking")
+MAX_TEMPLATES = 2000
 PIPED: dict[tuple[int, int], str] = {}  # templates read from pipes, which folds and trials need again
-CONJUNCT = re.compile(r"(?P<name>[a-z]+)(:(?P<low>\d{1,9})(-(?P<high>\d{1,9}))?)?(\[(?P<offset>[+-]?\d{1,9})\])?")
-
-
-@dataclass(frozen=True)
-class Conjunct:
-    """A feature function of one word at an offset from the token: `suffix:3[-1]`."""
-
-    name: str
-    number: int | None
-    offset: int
-
-    @property
-    def function(self) -> str:
-        """The function with its number, `suffix:3`."""
-        return self.name if self.number is None else f"{self.name}:{self.number}"
-
-    def __str__(self) -> str:
-        return f"{self.function}[{self.offset}]"
 
 
 @dataclass(frozen=True)
@@ -64,10 +50,17 @@ class Template:
         return " & ".join(map(str, self.conjuncts))
 
 
-def template_text(name_or_path: str) -> str:
-    """Read the text of a shipped template or of a file."""
-    if name_or_path in SHIPPED:
-        return shipped(name_or_path)
+def template_text(name_or_path: str, columns: Sequence[str | None] = (None,)) -> str:
+    """Read the text of a shipped template or of a file; a template of CRF++ or Wapiti is translated (`foreign`).
+
+    `columns` are the names of the corpus's columns, None for the words.
+    """
+    text = shipped(name_or_path) if name_or_path in SHIPPED else file_text(name_or_path)
+    return translate(text, columns) if is_foreign(text) else text
+
+
+def file_text(name_or_path: str) -> str:
+    """Read the text of a file; that of a pipe once only."""
     if name_or_path != "-" and not exists(name_or_path):
         raise TemplateError(f"{name_or_path}: no such template; expected {', '.join(SHIPPED)} or a file")
     pipe = pipe_identity(name_or_path)
@@ -101,14 +94,9 @@ def parse_templates(text: str, name: str = "template") -> list[Template]:
     """
     templates: dict[Template, None] = {}
     for number, line in enumerate(text.split("\n"), 1):
-        line = line.split("#")[0].strip()
-        if not line:
-            continue
         try:
-            conjuncts = line.split("&")
-            if len(conjuncts) > MAX_CONJUNCTS:
-                raise TemplateError(f"expected at most {MAX_CONJUNCTS} functions joined by &, got {len(conjuncts):,}")
-            templates.update(dict.fromkeys(expand([parse_conjunct(conjunct.strip()) for conjunct in conjuncts])))
+            if conjuncts := parse_line(line):
+                templates.update(dict.fromkeys(expand(conjuncts)))
             if len(templates) > MAX_TEMPLATES:
                 raise TemplateError(f"expected at most {MAX_TEMPLATES:,} features, ranges written out")
         except TemplateError as error:
@@ -116,31 +104,6 @@ def parse_templates(text: str, name: str = "template") -> list[Template]:
     if not templates:
         raise TemplateError(f"{name}: no feature in it; expected lines such as word[0] or suffix:1-4[0]")
     return sorted(templates, key=lambda template: (template.offset is None, template.offset or 0))
-
-
-def parse_conjunct(text: str) -> list[Conjunct]:
-    """Parse `suffix:1-4[0]` to one conjunct for each number."""
-    match = CONJUNCT.fullmatch(text)
-    if not match:
-        raise TemplateError(f"expected function[:number][offset], got {quote(text)}")
-    name, low, offset = match["name"], match["low"], int(match["offset"] or 0)
-    numbered = [*NUMBERED, CLASS]
-    if name not in FUNCTIONS and name not in numbered:
-        known = ", ".join(sorted([*FUNCTIONS, *(f"{name}:n" for name in numbered)]))
-        raise TemplateError(f"unknown function {quote(name)}; expected one of {known}")
-    if (name in numbered) != (low is not None):
-        raise TemplateError(f"{name} takes {'a number, as in ' + name + ':3' if name in numbered else 'no number'}")
-    if abs(offset) > MAX_OFFSET:
-        raise TemplateError(f"expected an offset from -{MAX_OFFSET} to {MAX_OFFSET}, got {offset}")
-    if low is None:
-        return [Conjunct(name, None, offset)]
-    numbers = range(int(low), int(match["high"] or low) + 1)
-    highest = MAX_CLASSES if name == CLASS else MAX_OFFSET
-    if not numbers or numbers[0] < 1 or numbers[-1] > highest:
-        raise TemplateError(f"expected a rising range of numbers from 1 to {highest}, got {quote(text)}")
-    if name == CLASS and match["high"]:
-        raise TemplateError(f"{name} takes one number, as in class:128, got {quote(text)}")
-    return [Conjunct(name, number, offset) for number in numbers]
 
 
 def expand(ranges: list[list[Conjunct]]) -> list[Template]:
@@ -161,27 +124,71 @@ def class_sizes(templates: list[Template]) -> list[int]:
     return sorted({f.number for f in functions_of(templates) if f.name == CLASS and f.number is not None})
 
 
+def sources_of(templates: list[Template]) -> tuple[str, ...]:
+    """List what the templates look at besides the words: names of columns, and of lists with their prefix."""
+    named = (conjunct.column for template in templates for conjunct in template.conjuncts)
+    return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+def column_names(templates: list[Template]) -> tuple[str, ...]:
+    """List the columns that the templates look at."""
+    return tuple(name for name in sources_of(templates) if not name.startswith(LIST_PREFIX))
+
+
+def list_names(templates: list[Template]) -> tuple[str, ...]:
+    """List the lists of phrases that the templates look at."""
+    return tuple(name.removeprefix(LIST_PREFIX) for name in sources_of(templates) if name.startswith(LIST_PREFIX))
+
+
 def margin(templates: list[Template]) -> int:
     """Compute the largest distance from the token at which a template looks."""
     return max(abs(conjunct.offset) for template in templates for conjunct in template.conjuncts)
 
 
 def function_values(
-    functions: Iterable[Conjunct], words: Sequence[str], classes: WordClasses | None = None
+    functions: Iterable[Conjunct],
+    tokens: Sequence[Any],
+    sources: tuple[str, ...] = (),
+    classes: WordClasses | None = None,
 ) -> dict[str, StringSpans]:
-    """Evaluate each function at each word; `class` functions need `classes`."""
-    forms = WordForms(words)
-    rows = None if classes is None else classes.find(words)
+    """Evaluate each function at each token, a word or a tuple of a word and these sources; `class` needs `classes`."""
+    by_source = {name: DistinctForms.of(values, not sources) for name, values in split_sources(tokens, sources).items()}
+    rows = None if classes is None else classes.find(by_source[None].words)
 
-    def values(function: Conjunct) -> StringSpans:
+    def values(function: Conjunct, forms: WordForms) -> StringSpans:
+        if function.name == CLASS:
+            assert classes is not None and rows is not None and function.number is not None
+            return classes.names(function.number, rows)
+        if function.name == LIST:
+            return StringSpans.of_some(forms.words)
+        if function.pattern is not None:
+            return PATTERN_FUNCTIONS[function.name](compiled(function.pattern), forms)
         if function.number is None:
             return FUNCTIONS[function.name](forms)
-        if function.name != CLASS:
-            return NUMBERED[function.name](function.number, forms)
-        assert classes is not None and rows is not None
-        return classes.names(function.number, rows)
+        return NUMBERED[function.name](function.number, forms)
 
-    return {function.function: values(function) for function in functions}
+    return {f.function: by_source[f.column].at_tokens(values(f, by_source[f.column])) for f in functions}
+
+
+class DistinctForms(WordForms):
+    """The distinct strings of one source, and the place of each token's string among them."""
+
+    places: np.ndarray | None = None  # (tokens,); None if the strings are distinct already
+
+    @classmethod
+    def of(cls, strings: Sequence[str], distinct: bool) -> DistinctForms:
+        """Collect the distinct strings, unless all are."""
+        if distinct:
+            return cls(strings)
+        vocabulary = Vocabulary()
+        places = word_ids([strings], vocabulary)
+        forms = cls(list(vocabulary))
+        forms.places = places
+        return forms
+
+    def at_tokens(self, spans: StringSpans) -> StringSpans:
+        """Return the span of each token's string."""
+        return spans if self.places is None else spans.take(self.places)
 
 
 def check_classes(templates: list[Template], classes: WordClasses | None, name: str) -> None:
@@ -194,19 +201,19 @@ def check_classes(templates: list[Template], classes: WordClasses | None, name: 
             raise TemplateError(f"{name}: no class:{size} among the word classes given; expected one of {known}")
 
 
-def describe(sentence: Sequence[str], templates: list[Template], classes: WordClasses | None = None) -> list[list[str]]:
-    """Write out the features of each token as text."""
+def describe(sentence: Sequence[Any], templates: list[Template], classes: WordClasses | None = None) -> list[list[str]]:
+    """Write out the features of each token, as an `Observer` returns it, as text."""
     return [[text for text in row if text is not None] for row in filled(sentence, templates, classes)]
 
 
 def filled(
-    sentence: Sequence[str], templates: list[Template], classes: WordClasses | None = None
+    sentence: Sequence[Any], templates: list[Template], classes: WordClasses | None = None
 ) -> list[list[str | None]]:
     """Fill in each template at each token: `suffix:3[0]=ing`, or None if a function has no value there.
 
     Outside the sentence values are `<before>` and `<after>`.
     """
-    spans = function_values(functions_of(templates), sentence, classes)
+    spans = function_values(functions_of(templates), sentence, sources_of(templates), classes)
     values = {name: strings.strings() for name, strings in spans.items()}
 
     def fill(conjunct: Conjunct, i: int) -> str | None:

@@ -45,6 +45,7 @@ class LexicalizedTransitions:
     after_counts: np.ndarray
     others: np.ndarray  # (K,) P(a word that is not frequent | v)
     kappas: np.ndarray  # (2,) κ and κ'
+    allowed: np.ndarray | None = None  # (K + 1, K + 1) the steps (v, w) that are possible; None: all
 
     @classmethod
     def unlexicalized(cls, transitions: Transitions) -> LexicalizedTransitions:

@@ -7,7 +7,7 @@ its candidates, and fills a lattice of candidates. Both keep the words they have
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -31,20 +31,31 @@ MIN_RATIO = 3e-3  # of a candidate's probability to that of the word's best tag
 CandidateRows = Callable[[Sequence[WordForm]], dict[str, np.ndarray]]
 
 
-def first_order_scorer(emissions: EmissionModel, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> Scorer:
-    """Make a scorer of dense lattices."""
+def first_order_scorer(
+    emissions: EmissionModel,
+    start: np.ndarray,
+    transitions: np.ndarray,
+    end: np.ndarray,
+    allowed: np.ndarray | None = None,
+) -> Scorer:
+    """Make a scorer of dense lattices; steps that are not `allowed` (K + 1, K + 1) are forbidden."""
     cache = WordCache(lambda forms: {"scores": emissions(forms)[0]})
 
     def rows(sentences: list[Words], pack: Pack) -> np.ndarray:
         lines = cache.find(emissions.forms(sentences))[pack.tokens]
         return cache.arrays["scores"][lines]
 
-    return dense_scorer(start, transitions, end, rows)
+    return dense_scorer(start, transitions, end, rows, allowed)
 
 
-def second_order_scorer(emissions: EmissionModel, transitions: LexicalizedTransitions) -> Scorer:
-    """Make a scorer of candidate lattices."""
-    cache = WordCache(candidates(emissions, transitions))
+def second_order_scorer(
+    emissions: EmissionModel, transitions: LexicalizedTransitions, allowed: np.ndarray | None = None
+) -> Scorer:
+    """Make a scorer of candidate lattices; steps that are not `allowed` (K + 1, K + 1) are forbidden."""
+    always = None
+    if allowed is not None:
+        transitions, always = replace(transitions, allowed=allowed), always_candidate(allowed, emissions.prior)
+    cache = WordCache(candidates(emissions, transitions, always))
 
     def score(sentences: list[Words]) -> Lattice:
         forms = emissions.forms(sentences)
@@ -106,7 +117,12 @@ class PairScores:
         P = self.backoff_share[arcs.before]
         P *= self.model.transitions.along(arcs, self.pairs)
         P += np.repeat(self.model.counted_onward(w, places), arcs.widths)
-        return np.log(P, out=P)
+        if self.model.allowed is None:
+            return np.log(P, out=P)
+        v = self.pairs[arcs.before[arcs.begins]] % (self.model.K + 1)  # all arcs into a state have the same v
+        P *= np.repeat(self.model.allowed[v, w], arcs.widths)
+        with np.errstate(divide="ignore"):
+            return np.log(P, out=P)
 
 
 def candidate_lattice(
@@ -149,11 +165,27 @@ def candidate_lattice(
     return CandidateLattice(np.asarray(lengths, np.int64), K, propose)
 
 
-def candidates(emissions: EmissionModel, transitions: LexicalizedTransitions) -> CandidateRows:
+def always_candidate(allowed: np.ndarray, prior: np.ndarray) -> int:
+    """Choose the most frequent tag that may be the only one of a sentence.
+
+    As a candidate of every word it leaves a path through all sentences, whatever steps are forbidden.
+    """
+    alone = allowed[-1, :-1] & allowed.diagonal()[:-1] & allowed[:-1, -1]  # (K,)
+    return int(np.argmax(np.where(alone, prior, 0.0)))
+
+
+def candidates(
+    emissions: EmissionModel, transitions: LexicalizedTransitions, always: int | None = None
+) -> CandidateRows:
     """Make a function from word forms to their number, scores, candidates, best first, and the candidates' places."""
 
     def score(forms: Sequence[WordForm]) -> dict[str, np.ndarray]:
         tags, scores, ids = emissions.likely_tags(forms, MAX_CANDIDATES, MIN_RATIO)
+        if always is not None:
+            lacking = np.flatnonzero((tags != always).all(axis=1))
+            column = np.minimum((tags[lacking] >= 0).sum(axis=1), tags.shape[1] - 1)  # the last one makes room
+            tags[lacking, column] = always
+            scores[lacking, column] = emissions([forms[i] for i in lacking.tolist()])[0][:, always]
         places = transitions.places(np.repeat(ids, tags.shape[1]), np.maximum(tags, 0).ravel())
         return {"words": ids, "scores": scores, "candidates": tags, "places": places.reshape(tags.shape)}
 

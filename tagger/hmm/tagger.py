@@ -30,6 +30,7 @@ from tagger.hmm.word_tags import WordTagTable
 from tagger.models.base import Tagger, Terms
 from tagger.models.summary import Section, TransitionTable
 from tagger.normalization import NFC, normalized_keys, normalized_sentences
+from tagger.schemes import training_scheme
 from tagger.sentence import Sentence, Words, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
 from tagger.words.overlap import fingerprints
@@ -52,6 +53,9 @@ class HMMTagger(Tagger):
         Accept partly tagged sentences, with tags such as ``?`` or ``NN|VB``; only with order 2.
     em_iterations : int
         Iterations of EM on partly tagged and untagged text.
+    scheme : str
+        Span scheme of the tags: ``bio``, ``iob1``, ``bioes``, ``bmes`` or ``none``; ``auto`` recognises it. Steps that
+        it forbids have no part in decoding.
 
     Attributes
     ----------
@@ -74,6 +78,7 @@ class HMMTagger(Tagger):
     suffix_length: int = 6
     partial: bool = False
     em_iterations: int = 3
+    scheme: str = "auto"
     transition_model_: LexicalizedTransitions = field(init=False)
     emission_model_: EmissionModel = field(init=False)
 
@@ -163,6 +168,7 @@ class HMMTagger(Tagger):
     ) -> HMMTagger:
         """Learn from sentences that are checked and in the model's normalisation form, as `fit` passes them."""
         choices = self.count(sentences, lexicon or {}, classes)
+        self.scheme_ = training_scheme(self.scheme, sentences, self.classes_)
         for text in [*partial_text(sentences, choices, self.classes_, self.emission_model_), *self.raw_text(raw)]:
             trainer = EMTrainer(text, self.transition_model_, self.emission_model_)
             self.transition_model_, self.emission_model_ = trainer.learn(self.em_iterations, watch)
@@ -254,9 +260,10 @@ class HMMTagger(Tagger):
         self.transition_model_ = LexicalizedTransitions.count(transitions, steps, words, cells, P)
 
     def scorer_in_form(self) -> Scorer:
+        allowed = self.allowed_steps()
         if self.order == 2:
-            return second_order_scorer(self.emission_model_, self.transition_model_)
-        return first_order_scorer(self.emission_model_, np.log(self.pi_), np.log(self.A_), np.log(self.end_))
+            return second_order_scorer(self.emission_model_, self.transition_model_, allowed)
+        return first_order_scorer(self.emission_model_, np.log(self.pi_), np.log(self.A_), np.log(self.end_), allowed)
 
     def score_terms(self, words: Words) -> Terms:
         return path_terms(words, self.classes_, self.emission_model_, self.transition_model_)

@@ -2,7 +2,8 @@
 
 Read in this order:
 
-- `base`: `Tagger`, the contract; predict, n-best, marginals and score, written once on a `Lattice`;
+- `predictor`: predict, n-best, marginals and score, written once on a `Lattice`;
+- `base`: `Tagger`, the contract: learning, storing, explaining;
 - `store`: save and load a model as `.npz`, without pickle;
 - `card`: model cards, the words of an author about a model;
 - `ensemble`: several models as one by the mean of their marginals;

@@ -1,4 +1,4 @@
-"""`Tagger`, the contract of all models: predict, n-best, marginals and score, written once on a `Lattice`.
+"""`Tagger`, the contract of all models.
 
 A `Predictor` tags; a `Tagger` also learns, can be stored and explains itself. To add a model:
 
@@ -9,205 +9,28 @@ A `Predictor` tags; a `Tagger` also learns, can be stored and explains itself. T
    score into terms, `arrays` and `restore` go to and from the model file.
 3. Add its name to `tagger.__init__` and its kind to `models.store`, a command to `cli.commands`, and a row to the
    contract test (`tests/test_models.py`).
-
-A scorer keeps a cache of words and serves one thread. A tagger keeps one scorer per thread, and drops them all as soon
-as one of its attributes is assigned.
 """
 
 from __future__ import annotations
 
 import inspect
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tagger.arrays.caching import PerThread
 from tagger.arrays.npz import Archive, Arrays
-from tagger.arrays.ragged import consecutive
-from tagger.chain.lattice import DenseLattice, Lattice, Scorer
-from tagger.chain.pack import batches
-from tagger.corpus.labels import tagged_sentences
-from tagger.errors import TaggerError
-from tagger.evaluation.metrics import accuracy
-from tagger.models.results import by_sentence, n_best
+from tagger.chain.lattice import Scorer
+from tagger.features.observer import Observer
+from tagger.models.predictor import Predictor
 from tagger.models.summary import Section, TransitionTable, parameter_sizes, tag_frequencies
-from tagger.normalization import normalized_sentences
-from tagger.sentence import Sentence, Words, sentence_list, words_of
-from tagger.words.lexicon import Lexicon
+from tagger.sentence import Words
 
 if TYPE_CHECKING:
-    from tagger.chain.candidate_lattice import CandidateScorer
-    from tagger.models.trellis import SentenceTrellis
-
-LATTICE_CELLS = 1 << 21  # tokens × tags decoded together: half as many cost 10 % more time
-MIN_LATTICE_TOKENS = 1 << 12
-SCORERS, CANDIDATE_SCORERS = "_scorers", "_candidate_scorers"  # the attributes that hold the scorers
+    pass
 
 Terms = Callable[[Sequence[int], int], dict[str, float]]  # from a path and a token to terms of the path's score
-Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags allowed at their tokens (N, K)
-
-
-class Predictor(ABC):
-    """A model that tags sentences. `X` holds word lists or Sentences, `y` tag lists, both in any iterable."""
-
-    classes_: list[str]  # the K tags, sorted
-    lexicon_: Lexicon
-    seen_: np.ndarray  # hashes of the training sentences (`words.overlap`)
-    column_: str = "upos"  # the CoNLL-U column of the tags, in the training corpus and in output
-    tokenizer_: str | None = None  # splits raw text into the words that the model expects: one of `TOKENIZERS`
-
-    @abstractmethod
-    def build_scorer(self) -> Scorer:
-        """Build a function from sentences to their lattice, for one thread.
-
-        It must not refer to the tagger: threads keep the function, which would keep the tagger alive.
-        """
-
-    def scorer(self) -> Scorer:
-        """Return the scorer of the calling thread."""
-        self.check_fitted()
-        scorers: PerThread[Scorer] = self.__dict__.setdefault(SCORERS, PerThread())  # atomic
-        return scorers.get(self.build_scorer)
-
-    def build_candidate_scorer(self) -> CandidateScorer | None:
-        """Build a function that scores only the candidates of another model's lattice; None if there is none."""
-        return None
-
-    def candidate_scorer(self) -> CandidateScorer | None:
-        """Return the candidate scorer of the calling thread, if there is one."""
-        scorers: PerThread[CandidateScorer | None] = self.__dict__.setdefault(CANDIDATE_SCORERS, PerThread())
-        return scorers.get(self.build_candidate_scorer)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute and drop the scorers, which were built from the attributes."""
-        super().__setattr__(name, value)
-        self.__dict__.pop(SCORERS, None)
-        self.__dict__.pop(CANDIDATE_SCORERS, None)
-
-    def lattices(self, X: Sequence[Any], allowed: Allowed | None = None) -> Iterator[tuple[np.ndarray, Lattice]]:
-        """Yield the lattices of sentences in packs of similar length, each with the sentences' indices in X.
-
-        X is a list, as `sentence_list` makes it; `allowed` restricts the tags.
-        """
-        score = self.scorer()
-        sentences = [words_of(sentence) for sentence in X]
-        tokens = max(MIN_LATTICE_TOKENS, LATTICE_CELLS // len(self.classes_))
-        for group in batches([len(words) for words in sentences], tokens):
-            lattice = score([sentences[i] for i in group.tolist()])
-            yield group, lattice.restrict(allowed([X[i] for i in group.tolist()])) if allowed else lattice
-
-    def check_fitted(self) -> None:
-        """Raise TaggerError before `fit`."""
-        if not hasattr(self, "classes_"):
-            raise TaggerError(f"{type(self).__name__}: expected a fitted tagger. Call fit first, or load a model.")
-
-    def best_tags(self, X: Sequence[Any]) -> np.ndarray:
-        """Return the best tags of a list of sentences as numbers (N,), sentence after sentence."""
-        lengths = np.array([len(sentence) for sentence in X], np.int64)
-        begins = np.cumsum(lengths) - lengths
-        tags = np.empty(int(lengths.sum()), np.int64)
-        for group, lattice in self.lattices(X):
-            tags[consecutive(begins[group], lengths[group])] = lattice.best()
-        return tags
-
-    def predict(self, X: Iterable[Any]) -> list[list[str]]:
-        """Find the best tags of each sentence.
-
-        Parameters
-        ----------
-        X : iterable of Sentence or of word lists
-
-        Returns
-        -------
-        list of list of str
-            One tag per word.
-        """
-        self.check_fitted()
-        sentences = sentence_list(X)
-        tags = np.array(self.classes_, dtype=object)[self.best_tags(sentences)].tolist()
-        return by_sentence(sentences, [(np.arange(len(sentences)), tags)])
-
-    def predict_marginals(self, X: Iterable[Any]) -> list[np.ndarray]:
-        """Compute the probability of each tag at each token.
-
-        Parameters
-        ----------
-        X : iterable of Sentence or of word lists
-
-        Returns
-        -------
-        list of ndarray
-            One array (T, K) per sentence, its columns in the order of `classes_`.
-        """
-        sentences = sentence_list(X)
-        return by_sentence(sentences, ((group, lattice.marginals()) for group, lattice in self.lattices(sentences)))
-
-    def predict_nbest(self, X: Iterable[Any], n: int) -> list[list[tuple[float, list[str]]]]:
-        """Find the n best taggings of each sentence.
-
-        Parameters
-        ----------
-        X : iterable of Sentence or of word lists
-        n : int
-            The number of taggings; a sentence that has fewer gets fewer.
-
-        Returns
-        -------
-        list of list of (float, list of str)
-            Per sentence pairs of probability and tags, best first.
-        """
-        sentences = sentence_list(X)
-        out: list[list[tuple[float, list[str]]]] = [[] for _ in sentences]
-        for group, lattice in self.lattices(sentences):
-            for i, paths in zip(group.tolist(), n_best(lattice, n), strict=True):
-                out[i] = [(probability, [self.classes_[k] for k in path.tolist()]) for probability, path in paths]
-        return out
-
-    def trellis(self, words: Any, n: int = 5) -> SentenceTrellis:
-        """Compute all tables of the recursions for one sentence: Viterbi, forward, backward, probabilities.
-
-        Parameters
-        ----------
-        words : Sentence or list of str
-        n : int
-            The number of best taggings to list.
-
-        Returns
-        -------
-        SentenceTrellis
-        """
-        from tagger.models.trellis import sentence_trellis
-
-        return sentence_trellis(self, words, n)
-
-    def count_not_considered(self, gold: Sequence[Sentence]) -> int | None:
-        """Count the tokens whose gold tag is one of the model's, but no candidate; None if all tags are candidates."""
-        numbers, count = {tag: k for k, tag in enumerate(self.classes_)}, 0
-        for group, lattice in self.lattices(gold):
-            if isinstance(lattice, DenseLattice):
-                return None
-            tags = np.array([numbers.get(tag, -1) for i in group.tolist() for tag in gold[i].tags or ()], np.int64)
-            count += int((~lattice.considers(tags) & (tags >= 0)).sum())
-        return count
-
-    def score(self, X: Iterable[Any], y: Iterable[Any] | None = None) -> float:
-        """Compute the accuracy on tagged sentences.
-
-        Parameters
-        ----------
-        X : iterable of Sentence or of word lists
-        y : iterable of tag lists, optional
-            The true tags; without them X holds tagged Sentences.
-
-        Returns
-        -------
-        float
-            The share of tokens with the right tag; 0.0 without tokens.
-        """
-        gold = tagged_sentences(X, y)
-        return accuracy(gold, self.predict(gold)) or 0.0
 
 
 class Tagger(Predictor):
@@ -226,13 +49,17 @@ class Tagger(Predictor):
     def scorer_in_form(self) -> Scorer:
         """Build a scorer of sentences whose words are in the model's normalisation form."""
 
+    def observer(self) -> Observer:
+        """Return the function from sentences to what the model sees of them: words in its normalisation form."""
+        return Observer(self.lexicon_.form)
+
     def build_scorer(self) -> Scorer:
-        score, form = self.scorer_in_form(), self.lexicon_.form
-        return lambda sentences: score(list(normalized_sentences(sentences, form)))
+        score, observe = self.scorer_in_form(), self.observer()
+        return lambda sentences: score(observe(sentences))
 
     @abstractmethod
     def score_terms(self, words: Words) -> Terms:
-        """Make a function of a path (T tags as numbers) and a token t.
+        """Make a function of a path (T tags as numbers) and a token t of a sentence as `observer` returns it.
 
         It returns the terms of the path's score that depend on the tag of t, by names that do not depend on it.
         """
@@ -252,6 +79,7 @@ class Tagger(Predictor):
             ["tags", len(self.classes_)],
             ["words", len(self.lexicon_.words)],
             ["normalization", self.lexicon_.form or "none: words unchanged"],
+            *([["span scheme", self.scheme_]] if self.scheme_ else []),
             ["ambiguous words", int((self.lexicon_.rows.widths > 1).sum())],
             *([["tokenizer", self.tokenizer_]] if self.tokenizer_ else []),
         ]
@@ -277,7 +105,8 @@ class Tagger(Predictor):
 
     def stored_settings(self) -> dict[str, Any]:
         """Return the settings that the model file stores: those that change the result, so no paths and threads."""
-        return self.get_params()
+        # `scheme_` and the score on the dev set are stored as the model's own
+        return {name: value for name, value in self.get_params().items() if name not in ("scheme", "metric")}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name; `deep` is ignored (scikit-learn's signature)."""
@@ -286,8 +115,7 @@ class Tagger(Predictor):
     def set_params(self, **settings: Any) -> Tagger:
         """Set settings by name; return the tagger."""
         known = self.get_params()
-        unknown = sorted(settings.keys() - known.keys())
-        if unknown:
+        if unknown := sorted(settings.keys() - known.keys()):
             raise ValueError(f"{type(self).__name__}: expected one of {', '.join(known)}, got {', '.join(unknown)}.")
         for name, value in settings.items():
             setattr(self, name, value)

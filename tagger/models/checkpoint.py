@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,9 +35,11 @@ def is_checkpoint(path: str) -> bool:
     return False
 
 
-def corpus_fingerprint(sentences: Iterable[Sentence] | None) -> str:
-    """Hash the words and tags of a corpus; None differs from an empty corpus."""
-    return fingerprint([None] if sentences is None else ((sentence.words, sentence.tags) for sentence in sentences))
+def corpus_fingerprint(sentences: Iterable[Sentence] | None, columns: Sequence[str] = ()) -> str:
+    """Hash the words, tags and these columns of a corpus; None differs from an empty corpus."""
+    if sentences is None:
+        return fingerprint([None])
+    return fingerprint((s.words, s.tags, *((s.columns or {}).get(name) for name in columns)) for s in sentences)
 
 
 def fingerprint(values: Iterable[object]) -> str:

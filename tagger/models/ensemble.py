@@ -9,7 +9,8 @@ Probabilities are averaged, not scores: the scores of an HMM are logarithms of j
 no unit, and transitions of second order cannot be added to transitions of first order. The mean is used rather than the
 product, because one model that is sure and wrong would outweigh the others in a product. The best tag is the most
 probable one at each token, which maximises the expected number of right tokens. The chain between tokens is lost: the
-probability of a tagging is the product of those of its tags, as if tokens were independent given the sentence.
+probability of a tagging is the product of those of its tags, as if tokens were independent given the sentence. Where
+all members have one span scheme, the best tagging is the best of those that it allows.
 
 Where some members consider only candidate tags, such as an HMM of second order, and all others can score these alone,
 as a CRF can, no array of all tags is made.
@@ -28,9 +29,9 @@ from tagger.arrays.caching import cached_property
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates
 from tagger.chain.lattice import DenseLattice, Lattice, Scorer
 from tagger.chain.pack import Pack
-from tagger.chain.scores import Chain
+from tagger.chain.scores import Chain, forbid
 from tagger.errors import ModelError
-from tagger.models.base import Predictor
+from tagger.models.predictor import Predictor
 from tagger.sentence import Words
 from tagger.words.lexicon import Lexicon
 
@@ -50,6 +51,11 @@ class Ensemble(Predictor):
                     f"{name}: expected the tags of {self.names[0]}, got others: {differ}. Use one tag set."
                 )
         self.classes_, self.column_, self.tokenizer_ = first.classes_, first.column_, first.tokenizer_
+        schemes = {member.scheme_ for member in self.members}
+        self.scheme_ = first.scheme_ if len(schemes) == 1 else None
+        named = (member.columns_ for member in self.members if member.wanted_columns_)
+        self.columns_ = next(named, first.columns_)
+        self.wanted_columns_ = tuple(dict.fromkeys(name for member in self.members for name in member.wanted_columns_))
         self.lexicon_ = reduce(self.join, (member.lexicon_ for member in self.members))
         self.seen_ = reduce(np.union1d, (member.seen_ for member in self.members))
 
@@ -59,16 +65,18 @@ class Ensemble(Predictor):
 
     def build_scorer(self) -> Scorer:
         members, K = self.members, len(self.classes_)  # each member keeps its own scorers
+        allowed, alike = self.allowed_steps(), len({member.scheme_ for member in members}) == 1
 
         def score(sentences: list[Words]) -> Lattice:
             scorers = [member.candidate_scorer() for member in members]
             lattices = [None if scorer else m.scorer()(sentences) for m, scorer in zip(members, scorers, strict=True)]
             few = [lattice for lattice in lattices if isinstance(lattice, CandidateLattice)]
-            sparse = bool(few) and len(few) == len(lattices) - sum(map(bool, scorers))
+            sparse = alike and bool(few) and len(few) == len(lattices) - sum(map(bool, scorers))
             for i, scorer in enumerate(scorers):
                 if scorer:
                     lattices[i] = scorer(sentences, few[0]) if sparse else members[i].scorer()(sentences)
-            return MeanLattice(cast(list[Lattice], lattices), [len(words) for words in sentences], K, sparse)
+            lengths = [len(words) for words in sentences]
+            return MeanLattice(cast(list[Lattice], lattices), lengths, K, sparse, allowed)
 
         return score
 
@@ -81,12 +89,13 @@ def only_in(a: Predictor, b: Predictor, name: str) -> str:
 
 @dataclass(frozen=True)
 class MeanLattice:
-    """The lattice of an ensemble: the mean of its members' marginals, without transitions."""
+    """The lattice of an ensemble: the mean of its members' marginals, without transitions but forbidden ones."""
 
     members: list[Lattice]
     lengths: list[int]  # of the sentences
     K: int
     sparse: bool = False  # whether all members are candidate lattices
+    allowed: np.ndarray | None = None  # (K + 1, K + 1) the steps that a span scheme allows; None: all
 
     @cached_property
     def nodes(self) -> tuple[Candidates, np.ndarray]:
@@ -108,13 +117,16 @@ class MeanLattice:
 
     @cached_property
     def tokens(self) -> DenseLattice:
-        """A chain with the logarithms of the mean as emissions and transitions of 0."""
+        """A chain with the logarithms of the mean as emissions and transitions of 0, or -inf where not allowed."""
         pack, K = Pack.of(self.lengths), self.K
         with np.errstate(divide="ignore"):
             E = np.log(self.mean[pack.tokens])
-        return DenseLattice(Chain(pack, np.zeros(K), np.zeros((K, K)), np.zeros(K), E))
+        start, transitions, end = forbid(self.allowed, np.zeros(K), np.zeros((K, K)), np.zeros(K))
+        return DenseLattice(Chain(pack, start, transitions, end, E))
 
     def best(self) -> np.ndarray:
+        if self.allowed is not None:
+            return self.tokens.best()
         if self.sparse:
             candidates, P = self.nodes
             return candidates.tags[candidates.argmax(P)]

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from tagger.models.base import Tagger, Terms
-from tagger.normalization import normalized
-from tagger.sentence import sentence_list, words_of
+from tagger.sentence import Sentence, Words, sentence_list, words_of
 
 
 @dataclass(frozen=True)
@@ -50,14 +49,14 @@ def explain(model: Tagger, X: Iterable[Any], places: Sequence[Sequence[int]] | N
     sentences = sentence_list(X)
     tokens = places if places is not None else [range(len(sentence)) for sentence in sentences]
     tagged = zip(sentences, model.predict(sentences), model.predict_marginals(sentences), tokens, strict=True)
-    return [explain_sentence(model, words_of(x), [numbers[tag] for tag in tags], P, at) for x, tags, P, at in tagged]
+    return [explain_sentence(model, x, [numbers[tag] for tag in tags], P, at) for x, tags, P, at in tagged]
 
 
 def explain_sentence(
-    model: Tagger, words: Sequence[str], path: list[int], P: np.ndarray, places: Sequence[int]
+    model: Tagger, sentence: Sentence | Words, path: list[int], P: np.ndarray, places: Sequence[int]
 ) -> list[Explanation]:
     """Explain tokens of a sentence, from its best path and the probabilities (T, K) of all tags."""
-    terms = model.score_terms(normalized(words, model.lexicon_.form))
+    terms = model.score_terms(model.observer()([sentence])[0])
     out = []
     for t in places:
         other = runner_up(terms, path, t, P[t])
@@ -67,23 +66,23 @@ def explain_sentence(
             reasons = [Reason(name, value - rival[name]) for name, value in best.items() if value != rival[name]]
         out.append(
             Explanation(
-                word=words[t],
+                word=words_of(sentence)[t],
                 tag=model.classes_[path[t]],
                 probability=min(1.0, float(P[t, path[t]])),
                 runner_up=None if other is None else model.classes_[other],
                 runner_up_probability=0.0 if other is None else float(P[t, other]),
                 difference=sum(reason.value for reason in reasons),
                 reasons=sorted(reasons, key=lambda reason: -abs(reason.value)),
-                is_candidate=other is None or bool(P[t, other]) or considers(model, words, t, other),
+                is_candidate=other is None or bool(P[t, other]) or considers(model, sentence, t, other),
             )
         )
     return out
 
 
-def considers(model: Tagger, words: Sequence[str], t: int, tag: int) -> bool:
+def considers(model: Tagger, sentence: Sentence | Words, t: int, tag: int) -> bool:
     """Return whether a tag is a candidate of token t."""
-    _, lattice = next(model.lattices([words]))
-    return bool(lattice.considers(np.full(len(words), tag))[t])
+    _, lattice = next(model.lattices([sentence]))
+    return bool(lattice.considers(np.full(len(sentence), tag))[t])
 
 
 def runner_up(terms: Terms, path: list[int], t: int, probabilities: np.ndarray) -> int | None:

@@ -26,9 +26,11 @@ class Progress:
     loss: float | None  # of the whole corpus; None during warm-up on a part of it
     seconds: float
     dev_accuracy: float | None
+    dev_span_f1: float | None = None  # instead, if the metric is span F1
 
 
 ProgressCallback = Callable[[Progress], "str | None"]  # returns a reason to stop, or None
+DEV_SCORES = {"accuracy": "dev_accuracy", "span-f1": "dev_span_f1"}  # the names of scores on the dev set, by metric
 INTERRUPTED = "it was interrupted"  # a reason to stop after which training may be resumed
 
 
@@ -37,7 +39,7 @@ class TrainingMonitor:
     """Everything around a training loop, for any model whose weights are one vector."""
 
     use_weights: Callable[[np.ndarray], None]  # puts weights into the model
-    score: Callable[[Sequence[Sentence]], float]  # accuracy of the model with the weights it has
+    score: Callable[[Sequence[Sentence]], float]  # of the model with the weights it has
     dev: Sequence[Sentence] | None
     dev_every: int  # iterations between two scorings
     patience: int  # scorings without a gain
@@ -45,6 +47,7 @@ class TrainingMonitor:
     checkpoint: Checkpoint | None
     fingerprints: dict[str, str]  # of the training that a checkpoint belongs to
     unit: str = "iteration"
+    metric: str = "accuracy"  # of `score`
     state: State = field(init=False)
 
     def run(self, train: Callable[[TrainingMonitor], tuple[np.ndarray, dict[str, Any]]]) -> dict[str, Any]:
@@ -56,7 +59,7 @@ class TrainingMonitor:
         weights, figures = train(self)
         self.use_weights(self.state.best_weights if self.dev else weights)
         if self.dev:
-            figures |= {"dev_accuracy": self.state.best_accuracy, "best_iteration": self.state.best_iteration}
+            figures |= {DEV_SCORES[self.metric]: self.state.best_accuracy, "best_iteration": self.state.best_iteration}
         if self.checkpoint and not self.checkpoint.keep:
             self.checkpoint.remove()
         return figures
@@ -77,14 +80,15 @@ class TrainingMonitor:
         """Record that an iteration is done; return a reason to stop, or None."""
         self.state.iteration, self.state.weights = iteration, weights
         due = loss is not None and iteration % self.dev_every == 0
-        accuracy = self.score_dev(scored) if due else None
+        score = self.score_dev(scored) if due else None
         if self.checkpoint and iteration % self.checkpoint.every == 0:
             self.save()
-        stop = self.watch(Progress(iteration, loss, time.perf_counter() - self.begin, accuracy))
+        figures = {"dev_accuracy": None, DEV_SCORES[self.metric]: score}
+        stop = self.watch(Progress(iteration, loss, time.perf_counter() - self.begin, **figures))
         if stop == INTERRUPTED:
             self.save()
-        if accuracy is not None and iteration - self.state.best_iteration >= self.patience * self.dev_every:
-            return f"accuracy on the dev set has not improved since {self.unit} {self.state.best_iteration}"
+        if score is not None and iteration - self.state.best_iteration >= self.patience * self.dev_every:
+            return f"{self.metric} on the dev set has not improved since {self.unit} {self.state.best_iteration}"
         return stop
 
     def save(self) -> None:
@@ -98,8 +102,8 @@ class TrainingMonitor:
             return None
         weights = self.state.weights if scored is None else scored
         self.use_weights(weights)
-        accuracy = self.score(self.dev)
-        if self.state.best_accuracy is None or accuracy > self.state.best_accuracy:
-            self.state.best_accuracy, self.state.best_iteration = accuracy, self.state.iteration
+        score = self.score(self.dev)
+        if self.state.best_accuracy is None or score > self.state.best_accuracy:
+            self.state.best_accuracy, self.state.best_iteration = score, self.state.iteration
             self.state.best_weights = weights
-        return accuracy
+        return score

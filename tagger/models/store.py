@@ -20,16 +20,19 @@ from typing import IO, Any
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays, open_archive, write_archive
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS
 from tagger.corpus.tokenizers import TOKENIZERS
-from tagger.errors import FileError, MissingModelError, ModelError
+from tagger.errors import CorpusError, FileError, MissingModelError, ModelError
 from tagger.escaping import quote, shortened
 from tagger.features.word_classes import WordClasses, read_clusters
 from tagger.files.reading import open_seekable, reason
 from tagger.files.writing import atomic_writer
-from tagger.models.base import Predictor, Tagger
+from tagger.models.base import Tagger
 from tagger.models.card import check_card, restore_card
+from tagger.models.predictor import Predictor
 from tagger.pretrained import model_file
+from tagger.schemes import SCHEMES, fits
 from tagger.version import __version__
 
 FORMAT = 3  # 1: no normalization; 2: no candidates, 64-bit keys in the guesser of an HMM
@@ -72,7 +75,7 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
 
 def description(model: Tagger) -> dict[str, Any]:
     """Return what the member `meta` of a model file says about a fitted tagger."""
-    optional = {"tokenizer": model.tokenizer_, "card": model.card_}
+    optional = {"tokenizer": model.tokenizer_, "card": model.card_, "scheme": model.scheme_}
     return {
         "kind": model.kind,
         "settings": model.stored_settings(),
@@ -82,7 +85,29 @@ def description(model: Tagger) -> dict[str, Any]:
         "summary": model.summary_,
         **{name: value for name, value in optional.items() if value is not None},
         **model.describe(),
+        **column_description(model.columns_),
     }
+
+
+def column_description(columns: ColumnNames) -> dict[str, Any]:
+    """Describe the names of columns; a model whose corpus had none has no such entry."""
+    named = {"names": list(columns.names), "word": columns.word, "tag": columns.tag}
+    return {"columns": named} if any(named.values()) else {}
+
+
+def restore_columns(archive: Archive) -> ColumnNames:
+    """Read the names of columns."""
+    if "columns" not in archive.meta:
+        return ColumnNames()
+    named = archive.setting("columns", dict)
+    names, word, tag = (named.get(field) for field in ("names", "word", "tag"))
+    fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    fits = fits and isinstance(word, str | None) and isinstance(tag, str | None)
+    archive.check(fits, "expected the names of its columns as texts")
+    try:
+        return ColumnNames(names=tuple(names or ()), word=word, tag=tag)
+    except CorpusError as error:
+        raise archive.error(str(error)) from None
 
 
 def load_model(path: str | os.PathLike[str]) -> Tagger:
@@ -204,9 +229,13 @@ def build(archive: Archive) -> Tagger:
     archive.check(column in COLUMNS, f"expected column {' or '.join(COLUMNS)}, got {quote(column)}")
     tagger_class = model_class(kind)
     model = tagger_class(**archive.checked_settings(archive.setting("settings", dict), tagger_class))
-    model.classes_, model.column_ = tags, column
+    scheme = archive.meta.get("scheme")
+    fitting = scheme is None or (isinstance(scheme, str) and scheme in SCHEMES and fits(scheme, set(tags)))
+    archive.check(fitting, f"expected tags of the scheme {quote(str(scheme))}")
+    model.classes_, model.column_, model.scheme_ = tags, column, scheme
     model.tokenizer_, model.card_ = archive.meta.get("tokenizer"), restore_card(archive)
     archive.check(model.tokenizer_ in (None, *TOKENIZERS), f"expected a tokenizer among {', '.join(TOKENIZERS)}")
+    model.columns_ = restore_columns(archive)
     model.summary_ = archive.setting("summary", dict)
     scalars = all(isinstance(value, SCALARS) for value in model.summary_.values())
     archive.check(scalars, "expected texts and numbers in the summary of its training")

@@ -19,7 +19,7 @@ import numpy as np
 from tagger.chain.candidate_lattice import CandidateLattice
 from tagger.chain.lattice import Lattice
 from tagger.chain.tables import Tables, lattice_tables
-from tagger.models.base import Predictor
+from tagger.models.predictor import Predictor
 from tagger.models.trellis_view import TrellisPath, TrellisState, TrellisStep, TrellisTag, TrellisView
 from tagger.sentence import words_of
 

@@ -21,6 +21,7 @@ from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import check_dev, dev_sentences, tag_numbers, training_sentences
 from tagger.errors import TrainingError, several
+from tagger.evaluation.spans import check_metric
 from tagger.files import resources
 from tagger.models.base import Tagger, Terms
 from tagger.models.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
@@ -33,6 +34,7 @@ from tagger.neural.numpy_network import MAX_WEIGHT, NumpyNetwork, Sizes, restore
 from tagger.neural.occlusion import occlusion_terms
 from tagger.neural.summary import network_summary
 from tagger.neural.word_vectors import WordVectors
+from tagger.schemes import training_scheme
 from tagger.sentence import Sentence, Words
 from tagger.words.lexicon import Lexicon
 from tagger.words.overlap import fingerprints
@@ -73,6 +75,11 @@ class BiLSTMTagger(Tagger):
         The number of sentences in a batch; 0 chooses one from the size of the corpus.
     seed : int
         The seed of weights, dropout and the order of batches.
+    scheme : str
+        The span scheme of the tags: ``bio``, ``iob1``, ``bioes``, ``bmes`` or ``none``; ``auto`` recognises it. Steps
+        that it forbids have no part in decoding.
+    metric : str
+        What is measured on a dev set, and by `score`: ``accuracy``, or ``span-f1`` for tags with a scheme.
     """
 
     kind = "bilstm"
@@ -90,6 +97,8 @@ class BiLSTMTagger(Tagger):
     patience: int = 5
     batch_size: int = 0
     seed: int = 1
+    scheme: str = "auto"
+    metric: str = "accuracy"
 
     def fit(
         self,
@@ -138,7 +147,9 @@ class BiLSTMTagger(Tagger):
         sentences = training_sentences(X, y)
         dev = dev_sentences(X_dev, y_dev)
         self.classes_, tags = tag_numbers(sentences)
+        self.scheme_ = training_scheme(self.scheme, sentences, self.classes_)
         check_dev(self.classes_, dev)
+        check_metric(self.metric, self.scheme_)
         with one_thread():
             learner = self.learner(sentences, tags, vectors or WordVectors.none())
 
@@ -157,6 +168,7 @@ class BiLSTMTagger(Tagger):
                 checkpoint=checkpoint,
                 fingerprints=self.prints(sentences, dev) if checkpoint else {},
                 unit="epoch",
+                metric=self.metric,
             ).run(train)
         sizes = {"sentences": len(sentences), "tokens": len(tags), "parameters": len(learner.average)}
         self.summary_ = sizes | figures
@@ -238,7 +250,8 @@ class BiLSTMTagger(Tagger):
     def scorer_in_form(self) -> Scorer:
         network = NumpyNetwork(self.lookup_, self.sizes, self.weights_)
         start, transitions, end = (self.weights_[name] for name in ("start", "transitions", "end"))
-        return dense_scorer(start, transitions, end, lambda sentences, pack: network(sentences)[pack.tokens])
+        allowed = self.allowed_steps()
+        return dense_scorer(start, transitions, end, lambda sentences, pack: network(sentences)[pack.tokens], allowed)
 
     def score_terms(self, words: Words) -> Terms:
         emission_terms = occlusion_terms(NumpyNetwork(self.lookup_, self.sizes, self.weights_), words)

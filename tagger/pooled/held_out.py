@@ -21,6 +21,7 @@ from tagger.arrays.ragged import consecutive
 from tagger.crf.candidates.node_tables import NodeTables
 from tagger.crf.candidates.proposal import cross_fit, joined, with_gold
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+from tagger.schemes import AUTO, NO_SCHEME
 from tagger.sentence import Sentence
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def propose_without(
     assert cross_fitted is not None and threshold is not None
     others = np.setdiff1d(np.arange(len(sentences)), fold)
     rest = [sentences[i] for i in others.tolist()]
-    settings = {"partial": model.partial}
+    settings = {"partial": model.partial, "scheme": NO_SCHEME if corpus.allowed is None else AUTO}
     lengths, classes = corpus.lengths[others], corpus.features.classes
     _, of_others = cross_fit(settings, rest, lengths, model.classes_, threshold, threads, classes)
     begins = np.cumsum(corpus.lengths) - corpus.lengths

@@ -29,6 +29,7 @@ class PooledLattice(CandidateLattice):
 
     coverage: np.ndarray = field(kw_only=True)  # by the number of candidates, from 1
     prior: np.ndarray = field(kw_only=True)  # (K,) the frequency of each tag
+    by_token: bool = field(kw_only=True, default=True)  # whether steps are free, so that each token gets its best tag
 
     @property
     def token_coverage(self) -> np.ndarray:
@@ -40,6 +41,8 @@ class PooledLattice(CandidateLattice):
 
     def best(self) -> np.ndarray:
         """Find the most probable tag of each token, (N,), which is right more often than the tag on the best path."""
+        if not self.by_token:
+            return super().best()
         return self.candidates.tags[self.candidates.argmax(self.node_marginals)]
 
     def probabilities(self, tags: np.ndarray, same: np.ndarray) -> np.ndarray:
@@ -77,14 +80,18 @@ class Opinion:
 
 
 def pooled_scorer(
-    score: CandidateScorer, coverage: np.ndarray, prior: np.ndarray, opinions: Sequence[Opinion]
+    score: CandidateScorer,
+    coverage: np.ndarray,
+    prior: np.ndarray,
+    opinions: Sequence[Opinion],
+    by_token: bool,
 ) -> CandidateScorer:
     """Make a scorer of pooled lattices from that of a CRF's; opinions are added to the scores of its nodes."""
 
     def score_pool(sentences: list[Words], hmm: CandidateLattice) -> CandidateLattice:
         crf = score(sentences, hmm)
         propose = with_opinions(crf.propose, sentences, opinions) if opinions else crf.propose
-        return PooledLattice(crf.lengths, crf.K, propose, coverage=coverage, prior=prior)
+        return PooledLattice(crf.lengths, crf.K, propose, coverage=coverage, prior=prior, by_token=by_token)
 
     return score_pool
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.errors import ModelError
-from tagger.models.base import Predictor, Tagger, Terms
+from tagger.models.base import Tagger, Terms
 from tagger.models.ensemble import only_in
+from tagger.models.predictor import Predictor
 from tagger.models.store import build, description
 from tagger.pooled.lattice import Opinion
 from tagger.sentence import Words
@@ -19,9 +20,12 @@ from tagger.sentence import Words
 MAX_MEMBERS = 100
 
 
-def check_members(pool: Predictor, models: Sequence[Tagger]) -> None:
-    """Refuse models with other tags than those of the pool."""
+def check_members(pool: Predictor, models: Sequence[Tagger], sources: Sequence[str] = ()) -> None:
+    """Refuse models with other tags than those of the pool, and `sources` of features besides the words."""
     for number, model in enumerate(models, 1):
+        if named := [*sources, *model.wanted_columns_]:
+            got = f"columns or lists ({', '.join(named)})"
+            raise ModelError(f"add: expected features of words only, got {got}. Average the models instead.")
         if model.classes_ != pool.classes_:
             name, of_pool = f"model {number}", "the corpus"
             differ = f"{only_in(pool, model, of_pool)}; {only_in(model, pool, name)}"

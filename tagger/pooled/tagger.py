@@ -110,7 +110,7 @@ class PooledTagger(CRFTagger):
         self.opinions_ = []
         super().fit(X, y, dev, None, watch, checkpoint, init, classes)
         if add:
-            check_members(self, add)
+            check_members(self, add, self.features_.sources)
             self.join_members(add, dev)
         return self
 
@@ -121,7 +121,7 @@ class PooledTagger(CRFTagger):
         if init is not None and init.proposer_ is None:
             raise TrainingError("init: expected a pooled model or a CRF with candidates, got a CRF of all tags")
 
-    def uses_candidates(self, K: int) -> bool:
+    def uses_candidates(self, K: int, columns: bool) -> bool:
         return True
 
     def trainer(self, corpus: EncodedCorpus, layout: ParameterLayout, sentences: Sequence[Sentence]) -> PooledTrainer:
@@ -158,8 +158,9 @@ class PooledTagger(CRFTagger):
         return weights
 
     def candidate_scorer_in_form(self) -> CandidateScorer:
-        counts = self.tag_counts()
-        return pooled_scorer(super().candidate_scorer_in_form(), self.coverage_, counts / counts.sum(), self.opinions_)
+        score, counts = super().candidate_scorer_in_form(), self.tag_counts()
+        by_token = self.scheme_ is None  # the best tags of tokens may form a tagging that a span scheme forbids
+        return pooled_scorer(score, self.coverage_, counts / counts.sum(), self.opinions_, by_token)
 
     def conclude(self, sentences: Sequence[Sentence], figures: dict[str, Any]) -> None:
         super().conclude(sentences, figures)

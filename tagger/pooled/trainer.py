@@ -139,8 +139,9 @@ class PooledTrainer(Trainer):
         """Compute the probabilities of candidates by a CRF with these weights."""
         self.model.set_weights(self.layout.split(weights))
         lengths = self.corpus.lengths
-        words = [self.corpus_sentences[i].words[: lengths[i]] for i in sentences.tolist()]
-        return self.model.proposal_scorer()(words, lambda allowed: proposal).node_marginals
+        trained = [self.corpus_sentences[i].begin(int(lengths[i])) for i in sentences.tolist()]
+        observed = self.model.observer()(trained)
+        return self.model.proposal_scorer()(observed, lambda allowed: proposal).node_marginals
 
     def model_weights(self, weights: np.ndarray) -> np.ndarray:
         """Return the weights of the pool's chain, given those of the CRF on candidates."""

@@ -19,11 +19,14 @@ from tagger.evaluation import breakdown
 from tagger.evaluation.calibration import ConfidenceGroup, calibration_error, reliability
 from tagger.evaluation.error_sample import ErrorExample, error_examples
 from tagger.evaluation.metrics import Evaluation
-from tagger.models.base import Predictor, Tagger
+from tagger.evaluation.spans import SpanEvaluation
+from tagger.models.base import Tagger
 from tagger.models.explain import Explanation, explain
+from tagger.models.predictor import Predictor
 from tagger.models.results import by_sentence
 from tagger.reports import svg
 from tagger.reports.html import PageTemplate, short
+from tagger.reports.spans import span_section
 from tagger.reports.text import headline
 from tagger.sentence import Sentence
 from tagger.words.lexicon import Lexicon
@@ -48,6 +51,7 @@ class EvaluationRun:
     confidence: np.ndarray | None  # of each guess (N,), by `confidences`; None if they come from a file
     tokens_per_second: float | None
     messages: Sequence[str]  # warnings and comparisons, as sentences
+    spans: SpanEvaluation | None = None  # of tags that mark spans
 
 
 def evaluation_page(render: PageTemplate, run: EvaluationRun) -> str:
@@ -74,6 +78,7 @@ def evaluation_page(render: PageTemplate, run: EvaluationRun) -> str:
         reasons_shown=REASONS_SHOWN,
         gold_options=gold_options,
         guess_options=guess_options,
+        spans=span_section(run.spans, run.gold, run.guesses) if run.spans else None,
     )
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from tagger.escaping import visible
 from tagger.evaluation.calibration import ConfidenceGroup, calibration_error
-from tagger.evaluation.metrics import Comparison, Evaluation, Rate
+from tagger.evaluation.metrics import Comparison, Evaluation, Macro, Rate, TagScore
 from tagger.evaluation.significance import Interval
+from tagger.evaluation.spans import SpanComparison, SpanEvaluation
 from tagger.models.summary import Section
 from tagger.sentence import Sentence
 
@@ -32,15 +33,17 @@ def as_table(
     tokens_per_second: float | None = None,
     bins: Sequence[ConfidenceGroup] | None = None,
     verdicts: Sequence[str] = (),
+    spans: SpanEvaluation | None = None,
 ) -> str:
     """Format an evaluation as text: figures, tags, and confusions with examples from the sentences `gold`.
 
-    The reliability table follows if there are `bins`, then the `verdicts` of comparisons.
+    The reliability table follows if there are `bins`, the scores of `spans`, then the `verdicts` of comparisons.
     """
     lines = [f"{name:<23} {value:>9}{more}" for name, value, more in headline(scores, tokens_per_second)]
     if scores.unseen_tags:
         lines.append(f"gold tags that the model does not have: {visible(' '.join(scores.unseen_tags))}")
     lines += [*tag_table(scores), *confusion_table(scores, gold), *calibration_table(bins or ())]
+    lines += span_table(spans) if spans else []
     return "\n".join(lines) + "\n" + "".join(f"\n{verdict}\n" for verdict in verdicts)
 
 
@@ -75,12 +78,23 @@ def between(interval: Interval | None) -> str:
 
 def tag_table(scores: Evaluation) -> list[str]:
     """Format precision, recall, F1 and support of each tag."""
-    tags = [visible(row.tag) for row in scores.tags]
-    columns = max(map(width, [*tags, "guess"]))
-    lines = ["", f"{'tag':<{columns}} {'precision':>10} {'recall':>9} {'F1':>9} {'support':>8}"]
-    for tag, row in zip(tags, scores.tags, strict=True):
+    return score_table("tag", [(row.tag, row, f"{row.support:>9,}") for row in scores.tags])
+
+
+def span_table(scores: SpanEvaluation) -> list[str]:
+    """Format precision, recall, F1 and support of each type of span, of all spans, and the mean of the types."""
+    rows = [(row.tag, row, f"{row.support:>9,}") for row in scores.types]
+    total = ("all spans", scores, f"{scores.gold:>9,}{between(scores.f1_interval)}")
+    return score_table("type", [*rows, total, ("mean of types", scores.macro, "")])
+
+
+def score_table(head: str, rows: Sequence[tuple[str, TagScore | Macro | SpanEvaluation, str]]) -> list[str]:
+    """Format rows of (name, scores, support) under a head."""
+    columns = max(map(width, [*(visible(name) for name, _, _ in rows), "guess"]))
+    lines = ["", f"{head:<{columns}} {'precision':>10} {'recall':>9} {'F1':>9} {'support':>8}"]
+    for name, row, support in rows:
         rates = f"{percent(row.precision):>10} {percent(row.recall):>9} {percent(row.f1):>9}"
-        lines.append(f"{padded(tag, columns)} {rates} {row.support:>8,}")
+        lines.append(f"{padded(visible(name), columns)} {rates}{support}")
     return lines
 
 
@@ -150,18 +164,19 @@ def padded(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
-def in_words(comparison: Comparison, first: str, second: str) -> str:
+def in_words(comparison: Comparison | SpanComparison, first: str, second: str) -> str:
     """Describe a comparison of two taggers in sentences."""
     difference = comparison.difference or 0.0
+    unit = " of span F1" if isinstance(comparison, SpanComparison) else ""
     if not difference:
-        return f"{first} and {second} are equally accurate."
+        return f"{first} and {second} are equally {'good at spans' if unit else 'accurate'}."
     sign = 1 if difference > 0 else -1
     better, worse = (first, second)[::sign]
     low, high = sorted(100 * sign * bound for bound in comparison.interval or (difference, difference))
     p = "p < 0.0002" if comparison.p_value < 0.0002 else f"p = {comparison.p_value:.2g}"
     meaning = "significant" if comparison.p_value < SIGNIFICANCE_LEVEL else "not significant"
     return (
-        f"{better} is better than {worse} by {abs(100 * difference):.2f} points "
+        f"{better} is better than {worse} by {abs(100 * difference):.2f} points{unit} "
         f"(95 % interval {low:.2f} to {high:.2f}).\n"
         f"The difference is {meaning} ({p})."
     )

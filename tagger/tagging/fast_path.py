@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 
 from tagger.corpus.slash import TAG_SEPARATORS, Unfinished, tokens
-from tagger.models.base import Predictor
+from tagger.models.predictor import Predictor
 
 
 def writable(tags: Sequence[str]) -> bool:

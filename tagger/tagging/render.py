@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from tagger.corpus import render
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.slash import tokens as slash_tokens
 from tagger.errors import CorpusError
+from tagger.schemes import NO_TYPE, Span, find_spans
 from tagger.sentence import Sentence
 from tagger.tagging.annotator import Annotator
 from tagger.tagging.chunks import NamedBlock
@@ -22,11 +26,12 @@ class SentenceRenderer:
 
     annotator: Annotator
     format: str
-    column: str  # the CoNLL-U column of the tags
+    columns: ColumnNames
     skip: bool  # write a blank line for a sentence that cannot be written; else stop there
 
     def __call__(self) -> Callable[[NamedBlock], RenderedBlock]:
         work = self.annotator.start()
+        marks_spans = self.format == "jsonl" and self.annotator.model.scheme_ is not None
         blank = b"" if self.format == "conllu" else b"\n"
 
         def render_block(named: NamedBlock) -> RenderedBlock:
@@ -35,8 +40,9 @@ class SentenceRenderer:
             messages: list[str] = []
             tokens = 0
             for number, sentence in enumerate(work(block), before + 1):
+                sentence = with_spans(sentence) if marks_spans else sentence
                 try:
-                    rendered.append(render(sentence, self.format, self.column))
+                    rendered.append(render(sentence, self.format, self.columns))
                     tokens += len(sentence)
                 except CorpusError as error:
                     messages.append(f"{name}: sentence {number:,}: {error}")
@@ -46,6 +52,27 @@ class SentenceRenderer:
             return b"".join(rendered), tokens, messages
 
         return render_block
+
+
+def with_spans(sentence: Sentence) -> Sentence:
+    """Add the spans of a sentence to the JSON object that it is written as, where it takes its other keys from."""
+    line = (sentence.lines_of("jsonl") or ('{"words": [], "tags": []}',))[0]
+    if not line:
+        return sentence
+    spans = [span_object(sentence, span) for span in find_spans(sentence.tags or ())]
+    record = json.dumps(json.loads(line) | {"spans": spans}, ensure_ascii=False)
+    return replace(sentence, layout=("jsonl", record))
+
+
+def span_object(sentence: Sentence, span: Span) -> dict[str, Any]:
+    """Return a span for JSON: its type, first token, the token after its last, its words and, if known, its offsets."""
+    inside = slice(span.begin, span.end)
+    values: dict[str, Any] = {"type": None if span.type == NO_TYPE else span.type, "begin": span.begin, "end": span.end}
+    values["words"] = sentence.words[inside]
+    if sentence.offsets is not None:
+        offsets = sentence.offsets[inside]
+        values["offsets"] = [offsets[0][0], offsets[-1][1]]
+    return values
 
 
 @dataclass(frozen=True)
@@ -58,7 +85,7 @@ class LineRenderer:
     def __call__(self) -> Callable[[NamedBlock], RenderedBlock]:
         model, names = self.annotator.model, self.annotator.names
         tag_lines = line_tagger(model, names or model.classes_)
-        fallback = SentenceRenderer(self.annotator, "slash", model.column_, self.skip)
+        fallback = SentenceRenderer(self.annotator, "slash", model.corpus_columns(), self.skip)
 
         def render_block(named: NamedBlock) -> RenderedBlock:
             name, before, lines = named

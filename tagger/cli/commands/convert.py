@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from tagger.cli.console import print_message, raise_or_skip, report_written, skipped_lines
@@ -21,6 +23,7 @@ from tagger.sentence import Sentence
     "tagger convert corpus.conllu corpus.txt --column xpos",
     "tagger convert corpus.txt.gz - --output-format jsonl | head",
     "tagger convert tagged.txt - --strip-tags | tagger tag",
+    "tagger convert chunks.txt chunks.jsonl --columns word,pos,tag",
     "tagger convert penn.conllu both.conllu --column xpos --map penn-upos.tsv --to-column upos",
 )
 @click.argument("source", metavar="IN", type=INPUT)
@@ -54,13 +57,14 @@ def command(
     described = describe_format(write_as, untagged or strip_tags)
     if not output_format and (suffix := unknown_suffix(target)):
         print_message(f"hint: {suffix} is no known suffix: written as {described}; see --output-format", quiet)
+    written_names = replace(corpus_options.columns, column=to_column or corpus_options.columns.column)
     sentences = tokens = 0
     with open_output(target) as stream:
-        for number, sentence in enumerate(read_sentences(lines, format, not untagged, corpus_options.column), 1):
+        for number, sentence in enumerate(read_sentences(lines, format, not untagged, corpus_options.columns), 1):
             mapped = tag_map.sentence(sentence) if tag_map else sentence
             try:
                 words_or_all = Sentence(mapped.words) if strip_tags else mapped
-                stream.write(render(words_or_all, write_as, to_column or corpus_options.column))
+                stream.write(render(words_or_all, write_as, written_names))
                 sentences, tokens = sentences + 1, tokens + len(sentence)
             except CorpusError as error:
                 place = f"{lines.name}: sentence {number:,} (up to line {lines.number:,})"

@@ -16,6 +16,7 @@ from tagger.cli.console import display_name, load_page_template, print_message, 
 from tagger.cli.corpus_input import CorpusOptions, length_warnings, load_tag_map, read_tagged, report_unmapped
 from tagger.cli.options import (
     choice_option,
+    column_options,
     file_command,
     file_option,
     input_options,
@@ -26,6 +27,8 @@ from tagger.cli.options import (
     report_option,
 )
 from tagger.cli.paths import INPUT, TEXT
+from tagger.cli.spans import SpanResults, scheme_option, span_results
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS
 from tagger.corpus.tag_map import TagMap
 from tagger.errors import CorpusError, several
@@ -33,7 +36,7 @@ from tagger.escaping import quote
 from tagger.evaluation.breakdown import correct_tokens
 from tagger.evaluation.calibration import ConfidenceGroup, reliability
 from tagger.evaluation.metrics import Comparison, Evaluation, compare, evaluate
-from tagger.models.base import Predictor
+from tagger.models.predictor import Predictor
 from tagger.models.store import load_model, load_models
 from tagger.reports.evaluation import EvaluationRun, confidences, evaluation_page
 from tagger.reports.text import as_json, as_table, calibration_json, in_words
@@ -72,6 +75,7 @@ class Side:
     "tagger eval gold.txt --predictions other-tagger.txt",
     "tagger eval gold-upos.txt -m penn.npz --map penn-upos.tsv",
     "tagger eval gold.txt -m crf.npz -m bilstm.npz",
+    "tagger eval dev.txt -m chunks.npz --columns word,pos,tag",
     short_help="Evaluate a model, or predictions from a file, on a gold corpus.",
 )
 @click.argument("gold", type=TEXT)
@@ -87,7 +91,9 @@ class Side:
 @report_option
 @input_options
 @choice_option("--column", COLUMNS, "CoNLL-U column with the tags.  [default: the model's, else upos]")
+@column_options
 @map_option
+@scheme_option
 @click.option(
     "--calibration",
     is_flag=True,
@@ -103,8 +109,9 @@ def command(
     report: str | None,
     input_format: str | None,
     encoding: str,
-    column: str | None,
+    columns: ColumnNames,
     map_path: str | None,
+    scheme: str,
     calibration: bool,
     as_program: bool,
     output: str,
@@ -114,14 +121,15 @@ def command(
 
     GOLD may be - for standard input. With --predictions no model is needed; -m then only says which words are known.
     --map renames the tags of all sides before they are compared: a map from Penn to universal tags works for a GOLD
-    corpus with either.
+    corpus with either. If the tags mark spans (--scheme), precision, recall and F1 of these follow, as conlleval counts
+    them.
     """
     check_calibration(calibration, predictions)
     template, tag_map = load_page_template(report, "evaluation.html"), load_tag_map(map_path)
     model = load_models(model_paths) if not predictions or is_given("model_paths") else None
     rival_models = {path: load_model(path) for path in rival_paths}
     model_name = " and ".join(model_paths)
-    options = CorpusOptions(input_format, encoding, column or (model.column_ if model else "upos"))
+    options = CorpusOptions(input_format, encoding, evaluated_columns(columns, [model, *rival_models.values()]))
     sentences = read_tagged(gold, options)
     judged = read_side(predictions, options, sentences, gold) if predictions else predict(model_name, model, sentences)
     rivals = [predict(path, rival, sentences) for path, rival in rival_models.items()]
@@ -134,17 +142,20 @@ def command(
     lexicon, tags = (model.lexicon_, tag_set(model, tag_map)) if model else (None, None)
     result = replace(evaluate(sentences, judged.guesses, lexicon, tags), not_considered=judged.not_considered)
     comparisons = {rival.name: compare(sentences, judged.guesses, rival.guesses) for rival in rivals}
-    verdicts = [in_words(comparison, judged.name, name) for name, comparison in comparisons.items()]
+    spans = side_spans(scheme, None if tag_map else model, sentences, [judged, *rivals])
+    verdicts, span_scores = in_sentences(judged.name, comparisons, spans), spans.scores if spans else None
     confidence = side_confidences(judged, sentences, tags or []) if report or calibration else None
-    bins = side_calibration(judged, sentences, confidence) if calibration else None
+    bins = None
+    if calibration and confidence is not None:
+        bins = reliability(confidence, correct_tokens(sentences, judged.guesses))
     if report:
         run = (sentences, judged.guesses, result, judged.model, lexicon, confidence, judged.speed, messages + verdicts)
-        title = page_title([predictions] if predictions else model_paths, gold)
-        write_text(report, evaluation_page(template, EvaluationRun(title, *run)))
+        page = EvaluationRun(page_title(predictions, model_paths, gold), *run, span_scores)
+        write_text(report, evaluation_page(template, page))
     if as_program:
-        write_json(output, figures(result, overlaps.get(model_name), judged.speed, comparisons, bins))
+        write_json(output, figures(result, overlaps.get(model_name), judged.speed, comparisons, bins, spans))
     else:
-        write_text(output, as_table(result, sentences, judged.speed, bins, verdicts))
+        write_text(output, as_table(result, sentences, judged.speed, bins, verdicts, span_scores))
 
 
 def rename_tags(tag_map: TagMap, sentences: list[Sentence], sides: list[Side], quiet: bool) -> list[Any]:
@@ -165,10 +176,11 @@ def side_confidences(side: Side, sentences: list[Sentence], names: Sequence[str]
     return None if side.model is None else confidences(side.model, sentences, side.guesses, names)
 
 
-def side_calibration(side: Side, sentences: list[Sentence], confidence: np.ndarray | None) -> list[ConfidenceGroup]:
-    """Compute the reliability table of a model."""
-    assert confidence is not None  # refused for predictions from a file
-    return reliability(confidence, correct_tokens(sentences, side.guesses))
+def evaluated_columns(given: ColumnNames, models: Sequence[Predictor | None]) -> ColumnNames:
+    """Return the names for reading the gold corpus: those given, else the first model's, and what all models want."""
+    first = next((model for model in models if model), None)
+    wanted = dict.fromkeys(name for model in models if model for name in model.wanted_columns_)
+    return replace(first.corpus_columns(given) if first else given, wanted=tuple(wanted))
 
 
 def predict(name: str, model: Predictor | None, sentences: list[Sentence]) -> Side:
@@ -182,7 +194,7 @@ def predict(name: str, model: Predictor | None, sentences: list[Sentence]) -> Si
 
 def read_side(path: str, options: CorpusOptions, sentences: list[Sentence], gold: str) -> Side:
     """Read predictions from a file whose words must be those of the gold corpus; its format is recognised."""
-    predicted = read_tagged(path, replace(options, input_format=None))
+    predicted = read_tagged(path, replace(options, input_format=None).with_wanted(()))
     for number, (right, other) in enumerate(zip(sentences, predicted, strict=False), 1):
         place = f"{path}: sentence {number}"
         for i, (expected, word) in enumerate(zip(right.words, other.words, strict=False), 1):
@@ -253,7 +265,22 @@ def tag_set(model: Predictor, tag_map: TagMap | None) -> Sequence[str]:
     return tag_map.tags(model.classes_) if tag_map else model.classes_
 
 
-def page_title(paths: Sequence[str], gold: str) -> str:
+def side_spans(
+    scheme: str, model: Predictor | None, sentences: list[Sentence], sides: list[Side]
+) -> SpanResults | None:
+    """Evaluate the spans of the first side; None for tags that mark no spans."""
+    known = model.scheme_ if model else None
+    return span_results(scheme, known, sentences, sides[0].name, {side.name: side.guesses for side in sides[::-1]})
+
+
+def in_sentences(name: str, comparisons: dict[str, Comparison], spans: SpanResults | None) -> list[str]:
+    """Describe the comparisons with the rivals, by accuracy and by spans."""
+    by_accuracy = [in_words(comparison, name, rival) for rival, comparison in comparisons.items()]
+    return by_accuracy + (spans.verdicts if spans else [])
+
+
+def page_title(predictions: str | None, model_paths: Sequence[str], gold: str) -> str:
+    paths = [predictions] if predictions else model_paths
     return f"{' and '.join(map(display_name, paths))} evaluated on {display_name(gold)}"
 
 
@@ -263,8 +290,10 @@ def figures(
     speed: float | None,
     comparisons: dict[str, Comparison],
     bins: Sequence[ConfidenceGroup] | None,
+    spans: SpanResults | None = None,
 ) -> dict[str, Any]:
     """Return the figures for programs; `bins` are those of the reliability table, None without it."""
     calibrated = {} if bins is None else {"calibration": calibration_json(bins)}
     rows = [{"model": name, **asdict(comparison)} for name, comparison in comparisons.items()]
-    return as_json(result) | {"training_overlap": overlap, "tokens_per_second": speed, "compare": rows} | calibrated
+    values = as_json(result) | {"training_overlap": overlap, "tokens_per_second": speed, "compare": rows} | calibrated
+    return values | (spans.json if spans else {})

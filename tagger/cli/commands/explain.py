@@ -10,6 +10,7 @@ import click
 from tagger.cli.console import print_message
 from tagger.cli.hints import InputHint, tag_check
 from tagger.cli.options import (
+    column_options,
     encoding_option,
     file_command,
     input_format_option,
@@ -18,6 +19,7 @@ from tagger.cli.options import (
     value_option,
 )
 from tagger.cli.paths import TEXT
+from tagger.corpus.column_names import ColumnNames
 from tagger.escaping import encoded, visible
 from tagger.files.reading import Lines
 from tagger.files.writing import open_output
@@ -32,6 +34,7 @@ from tagger.reports.html import page_template
     'echo "They can fish ." | tagger explain',
     "tagger explain doubtful.txt --html > why.html",
     "tagger explain sentences.txt --json | jq .",
+    "tagger explain words.tsv -m chunks.npz --columns word,pos",
     short_help="Explain why each word gets its tag.",
 )
 @click.argument("file", type=TEXT, default="-")
@@ -41,6 +44,7 @@ from tagger.reports.html import page_template
 @click.option("--html", "as_page", is_flag=True, help="Write an HTML page with all reasons.")
 @input_format_option
 @encoding_option
+@column_options
 @output_option
 def command(
     file: str,
@@ -50,6 +54,7 @@ def command(
     as_page: bool,
     input_format: str | None,
     encoding: str,
+    columns: ColumnNames,
     output: str,
     quiet: bool,
 ) -> None:
@@ -69,7 +74,7 @@ def command(
     if model.explanation_note:
         print_message(model.explanation_note, quiet)
     hint = InputHint(tag_check(model.classes_), quiet=quiet)
-    sentences = hint.read_untagged(Lines(file, encoding), input_format, column=model.column_)
+    sentences = hint.read_untagged(Lines(file, encoding), input_format, columns=model.corpus_columns(columns))
     with open_output(output) as stream:
         if template:
             explanations = explain(model, [sentence for sentence in sentences if len(sentence)])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
 
 from tagger.cli.console import display_name, load_page_template, write_json, write_text
@@ -12,6 +10,7 @@ from tagger.cli.forwarding import experiment_command, experiment_options
 from tagger.cli.options import report_option, value_option
 from tagger.cli.paths import INPUT
 from tagger.cli.progress import with_bar
+from tagger.cli.spans import check_experiment, metric_option
 from tagger.experiments.crossval import CurvePoint, TaggerFactory, learning_curve
 from tagger.reports.curve import curve_page, last_gain
 
@@ -28,6 +27,7 @@ BAR_WIDTH = 40  # columns of the longest bar
 @click.option("--dev", metavar="FILE", type=INPUT, required=True, help="Tagged corpus to evaluate on, e.g. dev.txt.")
 @value_option("--points", click.IntRange(2, 20), 6, "Number of points; each uses half the data of the next.")
 @click.option("--contiguous", is_flag=True, help="Take the beginning of CORPUS, not a sample of its sentences.")
+@metric_option
 @report_option
 @experiment_options
 def command(
@@ -36,6 +36,7 @@ def command(
     factory: TaggerFactory,
     points: int,
     contiguous: bool,
+    metric: str,
     jobs: int,
     corpus_options: CorpusOptions,
     as_program: bool,
@@ -52,24 +53,25 @@ def command(
     template = load_page_template(report, "curve.html")
     sentences = read_training_corpus(corpus, corpus_options, quiet, factory.settings.get("partial"))
     dev_sentences = read_tagged(dev, corpus_options)
-    done = learning_curve(factory, sentences, dev_sentences, points, jobs, contiguous)
+    check_experiment(metric, factory, sentences, corpus, quiet)
+    done = learning_curve(factory, sentences, dev_sentences, points, jobs, contiguous, metric)
     rows = list(with_bar(done, "train", "model", points, quiet))
     if report:
-        write_text(
-            report, curve_page(template, f"Learning curve of {display_name(corpus)} ({factory.kind.kind})", rows)
-        )
+        title = f"Learning curve of {display_name(corpus)} ({factory.kind.kind})"
+        write_text(report, curve_page(template, title, rows, metric))
     if as_program:
-        write_json(output, [asdict(row) for row in rows])
+        name = metric.replace("-", "_")
+        write_json(output, [{"tokens": row.tokens, name: row.score, "interval": row.interval} for row in rows])
     else:
-        write_text(output, draw_curve(rows))
+        write_text(output, draw_curve(rows, metric))
 
 
-def draw_curve(rows: list[CurvePoint]) -> str:
-    """Draw a bar for each corpus size, scaled from the lowest accuracy to the highest; then the gain of the last."""
-    low, high = min(row.accuracy for row in rows), max(row.accuracy for row in rows)
-    lines = ["   tokens  accuracy"]
+def draw_curve(rows: list[CurvePoint], metric: str) -> str:
+    """Draw a bar for each corpus size, scaled from the lowest score to the highest; then the gain of the last."""
+    low, high = min(row.score for row in rows), max(row.score for row in rows)
+    lines = [f"   tokens {metric:>9}"]
     for row in rows:
-        length = 1 + round((BAR_WIDTH - 1) * (row.accuracy - low) / (high - low or 1))
-        lines.append(f"{row.tokens:>9,} {100 * row.accuracy:>7.2f} %  {'█' * length}")
+        length = 1 + round((BAR_WIDTH - 1) * (row.score - low) / (high - low or 1))
+        lines.append(f"{row.tokens:>9,} {100 * row.score:>7.2f} %  {'█' * length}")
     gain = last_gain(rows)
     return "\n".join([*lines, *([gain] if gain else [])]) + "\n"

@@ -19,7 +19,7 @@ from tagger.files.reading import Lines, exists, reason
 from tagger.files.writing import open_output
 from tagger.sentence import Sentence
 
-LAYOUT_FORMATS = ("conllu", "jsonl")  # written back as they were read: their tags need not be parsed
+LAYOUT_FORMATS = ("conllu", "jsonl", "columns")  # written back as they were read: their tags need not be parsed
 SHARE = Finite(0, 1, max_open=True)
 
 
@@ -98,7 +98,7 @@ def write_parts(sentences: list[Sentence], parts: list[str], files: dict[str, st
     with ExitStack() as stack:
         streams = {part: stack.enter_context(open_output(path)) for part, path in files.items()}
         for sentence, part in zip(sentences, parts, strict=True):
-            streams[part].write(render(sentence, format, "upos"))
+            streams[part].write(render(sentence, format))
 
 
 def table(sentences: list[Sentence], parts: list[str], files: dict[str, str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 from typing import IO, Any
 
@@ -19,6 +20,7 @@ from tagger.cli.options import (
     Finite,
     TokenizingCommand,
     choice_option,
+    column_options,
     file_command,
     file_option,
     input_options,
@@ -34,12 +36,13 @@ from tagger.cli.paths import INPUT, TEXT
 from tagger.cli.progress import open_bar, show_bar
 from tagger.cli.tag_input import PlainLines, Sentences, check_inputs, named_blocks
 from tagger.corpus import FORMATS, format_of
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS
 from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.errors import CorpusError, several
 from tagger.files.reading import Lines
 from tagger.files.writing import open_output
-from tagger.models.base import Predictor
+from tagger.models.predictor import Predictor
 from tagger.models.store import load_models
 from tagger.tagging.annotator import Annotator
 from tagger.tagging.constraints import Constraints, read_lexicon
@@ -47,7 +50,7 @@ from tagger.tagging.fast_path import writable
 from tagger.tagging.render import LineRenderer, RenderedBlock, SentenceRenderer
 from tagger.tagging.workers import in_order
 
-PROBABILITY_FORMATS = ("tsv", "conllu", "jsonl")  # can hold probabilities
+PROBABILITY_FORMATS = ("tsv", "columns", "conllu", "jsonl")  # can hold probabilities
 TEXT_FORMATS = ("jsonl", "conllu")  # can hold raw text
 NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
 
@@ -63,12 +66,14 @@ NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
     "tagger tag --tokenize letter.txt --output-format jsonl",
     "tagger tag --tokenize news.jsonl --text-column body",
     "tagger tag -m crf.npz -m bilstm.npz < sentences.txt",
+    "tagger tag words.tsv -m chunks.npz --columns word,pos",
     cls=TokenizingCommand,
 )
 @click.argument("files", nargs=-1, type=TEXT, callback=lambda ctx, param, files: files or ("-",))
 @models_option
 @output_option
 @input_options
+@column_options
 @choice_option("--output-format", FORMATS, "Format of the output.  [default: by the suffix of -o, else as the input]")
 @choice_option("--to-column", COLUMNS, "CoNLL-U column that gets the tags.  [default: the one of the training corpus]")
 @tokenize_option
@@ -93,6 +98,7 @@ def command(
     output_format: str | None,
     to_column: str | None,
     encoding: str,
+    columns: ColumnNames,
     tokenize: str | None,
     text_column: str | None,
     map_path: str | None,
@@ -128,8 +134,9 @@ def command(
     report_unmapped(tag_map, quiet)
     annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0, names)
     plain = not tokenize and all((input_format or format_of(path)) == "slash" for path in files)
-    reader = Sentences(tokenize, input_format, model.column_, constraints, text_column)
-    chosen, renderer = choose_path(annotator, reader, plain, write_as, to_column or model.column_)
+    names_read = model.corpus_columns(columns)
+    reader = Sentences(tokenize, input_format, names_read, constraints, text_column)
+    chosen, renderer = choose_path(annotator, reader, plain, write_as, to_column)
     hint = InputHint(*hint_checks(model, keep_tags), quiet=quiet or not plain)
     lines = (Lines(path, encoding, skipped_lines()) for path in files)
     blocks = chain.from_iterable(named_blocks(each, chosen, hint) for each in lines)
@@ -139,14 +146,15 @@ def command(
 
 
 def choose_path(
-    annotator: Annotator, reader: Sentences, plain: bool, write_as: str, column: str
+    annotator: Annotator, reader: Sentences, plain: bool, write_as: str, to_column: str | None
 ) -> tuple[PlainLines | Sentences, LineRenderer | SentenceRenderer]:
     """Return reader and renderer: those of the fast path for plain input and word/TAG output, else the general ones."""
     skip = skipped_lines() is not None
     tags = annotator.names or annotator.model.classes_
-    if plain and write_as == "slash" and annotator.only_tags and writable(tags):
+    if plain and write_as == "slash" and annotator.only_tags and writable(tags) and not reader.columns.wanted:
         return PlainLines(), LineRenderer(annotator, skip)
-    return reader, SentenceRenderer(annotator, write_as, column, skip)
+    columns = replace(reader.columns, column=to_column or annotator.model.column_)
+    return reader, SentenceRenderer(annotator, write_as, columns, skip)
 
 
 def write_answers(answers: Iterable[RenderedBlock], stream: IO[bytes], advance: Callable[[int], Any]) -> int:

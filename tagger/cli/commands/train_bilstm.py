@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
+from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus, remember_columns
 from tagger.cli.interrupt import GracefulStop
 from tagger.cli.options import FREE_MEMORY, Count, Finite, file_option, max_memory_option, value_option
 from tagger.cli.paths import INPUT
+from tagger.cli.spans import settle_scheme
 from tagger.cli.training import (
     check_monitoring,
     monitor_options,
@@ -74,10 +75,12 @@ def command(
     check_monitoring(dev, checkpoint, quiet)
     need_torch()
     sentences = read_training_corpus(corpus, corpus_options, quiet)
+    settings["scheme"] = settle_scheme(settings["scheme"], sentences, corpus, False, quiet)
     dev_sentences = read_tagged(dev, corpus_options) if dev else None
     table = load_vectors(vectors, sentences, max_vectors) if vectors else None
     model = BiLSTMTagger(**settings)
-    model.column_, model.tokenizer_ = corpus_options.column, tokenizer
+    remember_columns(model, corpus_options, sentences)
+    model.tokenizer_ = tokenizer
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with GracefulStop() as stop, progress_reporter(model.epochs, log, quiet, stop, "epoch") as watch:
         model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, vectors=table, pulse=watch.pulse)

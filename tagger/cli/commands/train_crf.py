@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from tagger.cli.console import print_message
-from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
+from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus, remember_columns, wanted_columns
 from tagger.cli.interrupt import GracefulStop
 from tagger.cli.options import (
     FREE_MEMORY,
     MAX_WORKERS,
     Count,
     Finite,
+    combine,
     features_option,
     is_given,
     max_memory_option,
@@ -22,6 +24,7 @@ from tagger.cli.options import (
 )
 from tagger.cli.paths import InputFile
 from tagger.cli.raw_text import check_class_sources, class_options, load_word_classes
+from tagger.cli.spans import settle_scheme
 from tagger.cli.training import (
     check_monitoring,
     monitor_options,
@@ -52,6 +55,40 @@ class CandidatesType(click.ParamType):
         return str(value)
 
 
+crf_options = combine(
+    monitor_options(every=10, unit="iteration"),
+    click.option(
+        "--tune", is_flag=True, help="Search --l2, --l1 and --min-count, by --dev or cross-validation, before training."
+    ),
+    setting_option("--order", click.IntRange(1, 2), "Number of previous tags that a tag depends on."),
+    setting_option(
+        "--candidates",
+        CandidatesType(),
+        "Tags considered for a token: all, or those that an HMM, trained along, finds more probable than P, e.g. "
+        "0.001. auto: 0.001 with --order 2 or more than 128 tags, else all.",
+    ),
+    features_option,
+    class_options,
+    setting_option("--l2", Finite(0), "Penalty l2·‖w‖² on the weights."),
+    setting_option("--l1", Finite(0), "Penalty l1·‖w‖₁; makes many weights zero."),
+    setting_option("--min-count", Count(1), "Ignore features that occur fewer than N times."),
+    setting_option("--min-pair-count", Count(1), "Ignore features of several words that occur fewer than N times."),
+    setting_option("--max-iterations", Count(1), "Stop after N iterations."),
+    setting_option("--tolerance", Finite(0), "Stop when 10 iterations reduce the loss by less than this fraction."),
+    click.option(
+        "--init",
+        metavar="MODEL",
+        type=InputFile(replaceable=True),
+        help="Model to adapt to this corpus, e.g. english.npz.",
+    ),
+    partial_option,
+    click.option(
+        "--threads", type=Count(0, MAX_WORKERS), metavar="N", default=0, help="Threads, e.g. 4.  [default: all cores]"
+    ),
+    max_memory_option(FREE_MEMORY),
+)
+
+
 @training_command(
     CRFTagger,
     "tagger train-crf corpus.txt",
@@ -62,35 +99,23 @@ class CandidatesType(click.ParamType):
     "tagger train-crf train.txt --tune --dev dev.txt",
     "tagger train-crf train.txt --resume",
     "tagger train-crf medical.txt --init english.npz -o medical.npz",
+    "tagger train-crf train.txt --features chunking --columns word,pos,tag -o chunks.npz",
 )
-@monitor_options(every=10, unit="iteration")
-@click.option(
-    "--tune", is_flag=True, help="Search --l2, --l1 and --min-count, by --dev or cross-validation, before training."
-)
-@setting_option("--order", click.IntRange(1, 2), "Number of previous tags that a tag depends on.")
-@setting_option(
-    "--candidates",
-    CandidatesType(),
-    "Tags considered for a token: all, or those that an HMM, trained along, finds more probable than P, e.g. 0.001. "
-    "auto: 0.001 with --order 2 or more than 128 tags, else all.",
-)
-@features_option
-@class_options
-@setting_option("--l2", Finite(0), "Penalty l2·‖w‖² on the weights.")
-@setting_option("--l1", Finite(0), "Penalty l1·‖w‖₁; makes many weights zero.")
-@setting_option("--min-count", Count(1), "Ignore features that occur fewer than N times.")
-@setting_option("--min-pair-count", Count(1), "Ignore features of several words that occur fewer than N times.")
-@setting_option("--max-iterations", Count(1), "Stop after N iterations.")
-@setting_option("--tolerance", Finite(0), "Stop when 10 iterations reduce the loss by less than this fraction.")
-@click.option(
-    "--init", metavar="MODEL", type=InputFile(replaceable=True), help="CRF to adapt to this corpus, e.g. english.npz."
-)
-@partial_option
-@click.option(
-    "--threads", type=Count(0, MAX_WORKERS), metavar="N", default=0, help="Threads, e.g. 4.  [default: all cores]"
-)
-@max_memory_option(FREE_MEMORY)
-def command(
+@crf_options
+def command(quiet: bool, **options: Any) -> None:
+    """Train a conditional random field on a tagged corpus.
+
+    CORPUS may be - for standard input. The closing line names the model and the command to try next. Ctrl-C saves the
+    best model so far. --tune starts its search from the given settings. If it is interrupted, it saves the best model
+    tried on --dev; cross-validation has no model to save and only prints the best settings.
+    """
+    train(CRFTagger, quiet, **options)
+
+
+def train(
+    kind: type[CRFTagger],
+    quiet: bool,
+    *,
     corpus: str,
     output: str,
     corpus_options: CorpusOptions,
@@ -104,31 +129,40 @@ def command(
     init: str | None,
     unlabeled: tuple[str, ...],
     classes: str | None,
-    quiet: bool,
+    members: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> None:
-    """Train a conditional random field on a tagged corpus.
-
-    CORPUS may be - for standard input. The closing line names the model and the command to try next. Ctrl-C saves the
-    best model so far. --tune starts its search from the given settings. If it is interrupted, it saves the best model
-    tried on --dev; cross-validation has no model to save and only prints the best settings.
-    """
+    """Train a CRF, or a model that is made of CRFs, as the options of a command say; `members` are passed to `fit`."""
     begin = time.perf_counter()
     check_options(dev, tune, resume, settings)
     check_class_sources({"--init": init, "--unlabeled": unlabeled, "--classes": classes})
     check_monitoring(dev, checkpoint, quiet)
+    initial = load_initial(init) if init else None
+    wanted = initial.wanted_columns_ if initial else wanted_columns(settings["features"], corpus_options.columns, quiet)
+    corpus_options = corpus_options.with_wanted(wanted)
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
+    check_tags(initial, init, sentences, quiet)
     dev_sentences = read_tagged(dev, corpus_options) if dev else None
-    initial = load_initial(init, sentences, quiet) if init else None
+    if not initial:  # which brings its own
+        settings["scheme"] = settle_scheme(settings["scheme"], sentences, corpus, settings["partial"], quiet)
     table = load_word_classes(classes, unlabeled, corpus_options.encoding, quiet, sentences)
-    model = CRFTagger(**settings | ({"order": initial.order} if initial else {}))
-    model.column_, model.tokenizer_ = corpus_options.column, tokenizer
+    model = kind(**settings | ({"order": initial.order} if initial else {}))
+    remember_columns(model, corpus_options, sentences)
+    model.tokenizer_ = tokenizer
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with GracefulStop() as stop:
         tuning = Tuning(model, sentences, dev_sentences, initial, table, quiet, stop) if tune else None
         if tuning is None or tuning.run():
             with progress_reporter(model.max_iterations, log, quiet, stop) as watch:
-                model.fit(sentences, X_dev=dev_sentences, watch=watch, checkpoint=saved, init=initial, classes=table)
+                model.fit(
+                    sentences,
+                    X_dev=dev_sentences,
+                    watch=watch,
+                    checkpoint=saved,
+                    init=initial,
+                    classes=table,
+                    **(members or {}),
+                )
         if tuning:
             model = tuning.best_model(model)
     save_and_report(model, output, begin, quiet, stop, saved, "iteration")
@@ -144,15 +178,19 @@ def check_options(dev: str | None, tune: bool, resume: bool, settings: dict[str,
         raise click.UsageError("--order 2: expected --candidates auto or a number, got all. Use --order 1.")
 
 
-def load_initial(path: str, sentences: list[Sentence], quiet: bool) -> CRFTagger:
-    """Load the CRF to adapt, which brings its own template; warn if it shares no tag with the corpus."""
-    brought = [f"--{name}" for name in ("features", "order", "candidates") if is_given(name)]
+def load_initial(path: str) -> CRFTagger:
+    """Load the CRF to adapt, which brings its own template."""
+    brought = [f"--{name}" for name in ("features", "order", "candidates", "scheme") if is_given(name)]
     if brought:
         raise click.UsageError(f"--init brings what its model was trained with: leave out {' and '.join(brought)}.")
     model = load_model(path)
     if not isinstance(model, CRFTagger):
         raise TrainingError(f"--init {path}: expected a CRF, got a model of kind {model.kind!r}")
-    if not any(tag in model.classes_ for sentence in sentences for tag in sentence.tags or ()):
+    return model
+
+
+def check_tags(initial: CRFTagger | None, path: str | None, sentences: list[Sentence], quiet: bool) -> None:
+    """Warn if the CRF to adapt shares no tag with the corpus."""
+    if initial and not any(tag in initial.classes_ for sentence in sentences for tag in sentence.tags or ()):
         warning = f"warning: the corpus and {path} have no tag in common; `tagger convert --map FILE` renames tags"
         print_message(warning, quiet)
-    return model

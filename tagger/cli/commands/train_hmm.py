@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from tagger.cli.console import print_message
-from tagger.cli.corpus_input import CorpusOptions, read_training_corpus
+from tagger.cli.corpus_input import CorpusOptions, read_training_corpus, remember_columns
 from tagger.cli.options import FREE_MEMORY, Count, file_option, max_memory_option, partial_option
 from tagger.cli.paths import INPUT
 from tagger.cli.raw_text import check_class_sources, class_options, load_word_classes
+from tagger.cli.spans import settle_scheme
 from tagger.cli.training import closing_line, model_warnings, setting_option, training_command
 from tagger.errors import several
 from tagger.hmm.tagger import HMMTagger
@@ -56,6 +57,7 @@ def command(
         raise click.UsageError("--partial: expected --order 2, got --order 1, which has no EM training.")
     check_class_sources({"--unlabeled": unlabeled, "--classes": classes})
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
+    settings["scheme"] = settle_scheme(settings["scheme"], sentences, corpus, settings["partial"], quiet)
     tags = {tag for sentence in sentences for tag in sentence.tags or ()}
     encoding = corpus_options.encoding
     model = HMMTagger(**settings).fit(
@@ -66,7 +68,8 @@ def command(
             f"{text}, after {several(iteration, 'iteration')}: log-likelihood + log prior {objective:,.1f}", quiet
         ),
     )
-    model.column_, model.tokenizer_ = corpus_options.column, tokenizer
+    remember_columns(model, corpus_options, sentences)
+    model.tokenizer_ = tokenizer
     save_model(model, output)
     for message in [*model_warnings(model), closing_line(model, output, time.perf_counter() - begin)]:
         print_message(message, quiet)

@@ -22,7 +22,7 @@ from tagger.corpus.slash import tokens
 from tagger.escaping import encoded, quote
 from tagger.files.reading import Lines, exists
 from tagger.files.writing import open_output
-from tagger.models.base import Predictor
+from tagger.models.predictor import Predictor
 from tagger.models.store import load_models
 from tagger.models.trellis import TAGS_SHOWN, SentenceTrellis
 from tagger.reports.trellis import as_json, as_text, as_tsv

@@ -23,6 +23,7 @@ from tagger.crf.candidates.node_tables import NodeTables
 from tagger.crf.objective import Objective, slices
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 
+FORBIDDEN = -100.0  # the score of a step that is not allowed: -inf would need logarithms; exp(-100) is no path
 PIECE_PACK_TOKENS = 1 << 15  # pieces are short: larger packs than those of sentences keep the steps long
 
 
@@ -175,10 +176,12 @@ class ArcParameters:
         pair = np.select([seen >= 0, (v == K) & (w < K), (w == K) & (v < K)], [seen, starts + w, ends + v], self.none)
         place = find_keys(layout.trigrams, keys)
         self.params = np.stack([pair, np.where(place < 0, self.none, trigrams + place)])  # (2, keys)
+        self.barred = 0.0 if layout.allowed is None else np.where(layout.allowed[v, w], 0.0, FORBIDDEN)
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """Add up the score of each distinct arc."""
-        return np.asarray(np.append(weights[self.first : self.first + self.none], 0.0)[self.params].sum(axis=0))
+        own = np.append(weights[self.first : self.first + self.none], 0.0)
+        return np.asarray(own[self.params].sum(axis=0) + self.barred)
 
     def add_gradient(self, arcs: np.ndarray, gradient: np.ndarray) -> None:
         """Add the gradient of the chain's weights, given the residual of the distinct arcs."""

@@ -48,12 +48,18 @@ class Proposal:
         return Proposal(candidates, self.log_posterior[nodes], self.possible[nodes])
 
 
-def propose(lattice: CandidateLattice, threshold: float) -> Proposal:
-    """Choose the candidates from the lattice of an HMM."""
+def propose(lattice: CandidateLattice, threshold: float, with_path: bool = False) -> Proposal:
+    """Choose the candidates from the lattice of an HMM.
+
+    Where steps are forbidden, its best path is among them (`with_path`), so that every sentence has one.
+    """
     nodes, P = lattice.candidates, lattice.node_marginals
     begins = np.cumsum(nodes.widths) - nodes.widths
     best = np.maximum.reduceat(P, begins) if len(begins) else P
-    keep = np.flatnonzero((threshold < P) | (best[nodes.tokens] == P))
+    kept = (threshold < P) | (best[nodes.tokens] == P)
+    if with_path:
+        kept |= nodes.tags == lattice.best()[nodes.tokens]
+    keep = np.flatnonzero(kept)
     chosen = Candidates(nodes.tags[keep], np.bincount(nodes.tokens[keep], minlength=len(nodes.widths)))
     return Proposal(chosen, log_posteriors(P[keep], threshold), lattice.proposal[1].possible()[keep])
 
@@ -88,11 +94,13 @@ def cross_fit(
 
     with ThreadPoolExecutor(threads) as pool:
         proposer = pool.submit(lambda: HMMTagger(**settings).learn(list(sentences), classes=classes))
-        proposals = joined([proposal for fold in pool.map(propose_for, folds) for proposal in fold])
+        of_folds = pool.map(propose_for, folds)
+        hmm = proposer.result()
+        proposals = joined([proposal for fold in of_folds for proposal in fold])
         # From the tokens fold by fold to the tokens sentence by sentence.
         begins = np.cumsum(lengths) - lengths
         tokens = np.concatenate([consecutive(begins[fold], lengths[fold]) for fold in folds])
-        return proposer.result(), proposals.only(np.argsort(tokens))
+        return hmm, proposals.only(np.argsort(tokens))
 
 
 def block_folds(sentences: int) -> list[np.ndarray]:
@@ -107,7 +115,8 @@ def propose_all(hmm: HMMTagger, words: Sequence[Words], threshold: float) -> lis
     before = np.cumsum([0, *map(len, words)])[:-1] // TOKENS_TOGETHER  # groups before each sentence
     groups = np.split(np.arange(len(words)), np.flatnonzero(np.diff(before)) + 1)
     lattices = (score([words[i] for i in group.tolist()]) for group in groups)
-    return [propose(lattice, threshold) for lattice in lattices if isinstance(lattice, CandidateLattice)]
+    with_path = hmm.scheme_ is not None
+    return [propose(lattice, threshold, with_path) for lattice in lattices if isinstance(lattice, CandidateLattice)]
 
 
 def is_tagged(sentence: Sentence) -> bool:

@@ -113,11 +113,14 @@ def proposal_scorer(table: ChainTable, features: FeatureScorer, posterior_weight
     return score
 
 
-def candidate_scorer(score: ProposalScorer, threshold: float) -> CandidateScorer:
+def candidate_scorer(score: ProposalScorer, threshold: float, with_path: bool = False) -> CandidateScorer:
     """Make a function from sentences and the lattice of an HMM to the CRF's lattice over the candidates in that."""
 
     def score_candidates(sentences: list[Words], hmm: CandidateLattice) -> CandidateLattice:
-        return score(sentences, lambda allowed: propose(hmm if allowed is None else hmm.restrict(allowed), threshold))
+        def proposed(allowed: np.ndarray | None) -> Proposal:
+            return propose(hmm if allowed is None else hmm.restrict(allowed), threshold, with_path)
+
+        return score(sentences, proposed)
 
     return score_candidates
 

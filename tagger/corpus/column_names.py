@@ -1,0 +1,123 @@
+"""The names of a corpus's columns: which has the words, which the tags, and which are read beside them.
+
+CoNLL-U and JSON lines have names of their own. The columns of `tsv` and `columns` files are named in order, by the
+caller or by a header line; `-` is the name of a column that is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tagger.errors import CorpusError
+from tagger.escaping import quote
+from tagger.sentence import Sentence
+
+COLUMN_FORMATS = ("tsv", "columns")  # whose sentences keep the names of their columns
+SKIPPED = "-"
+WORD, TAG = "word", "tag"
+FORBIDDEN = frozenset(" \t\n\r,()[]&#")  # in names: templates and command lines could not write them
+
+
+@dataclass(frozen=True)
+class ColumnNames:
+    """The columns of a corpus.
+
+    Parameters
+    ----------
+    column : str
+        The CoNLL-U column of the tags, `upos` or `xpos`, unless `tag` names another.
+    names : tuple of str
+        Names of the columns of a `tsv` or `columns` file, in order; empty if a header line or the format names them.
+    word, tag : str, optional
+        Names of the columns with the words and the tags. By default `word` and `tag`, in JSON lines `words` and `tags`.
+    wanted : tuple of str
+        Columns that must be there besides, because feature templates look at them.
+    """
+
+    column: str = "upos"
+    names: tuple[str, ...] = ()
+    word: str | None = None
+    tag: str | None = None
+    wanted: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in (*self.names, self.word, self.tag):
+            if name == "" or (name and not FORBIDDEN.isdisjoint(name)):
+                raise CorpusError(f"columns: expected names without spaces, commas and brackets, got {quote(name)}")
+        named = [name for name in self.names if name != SKIPPED]
+        if len(set(named)) < len(named):
+            raise CorpusError(f"columns: expected different names, got {quote(','.join(self.names))}")
+
+    @classmethod
+    def parsed(cls, text: str) -> tuple[str, ...]:
+        """Split `word,pos,tag` into names; an empty text has none."""
+        return tuple(name.strip() for name in text.split(",")) if text else ()
+
+    def besides(self, others: ColumnNames, column: str, wanted: tuple[str, ...]) -> ColumnNames:
+        """Return these names, with those of `others` where there are none, and the columns that are wanted.
+
+        `column` is the CoNLL-U column, unless another one is named here.
+        """
+        named = self.column if self.tag or self.column != type(self).column else column
+        names = self.names or others.names
+        return ColumnNames(named, names, self.word or others.word, self.tag or others.tag, wanted)
+
+    def place(self, name: str | None, default: str) -> int | None:
+        """Return the place of the column of a name, or of the default one, among `names`; None if it is not there."""
+        return self.names.index(name or default) if (name or default) in self.names else None
+
+    @property
+    def word_place(self) -> int:
+        """The place of the column with the words."""
+        place = self.place(self.word, WORD)
+        if place is None:
+            missing = f"expected {quote(self.word or WORD)} among the columns, got {', '.join(self.names)}"
+            raise CorpusError(f"columns: {missing}. Name the columns in order, and set word_column")
+        return place
+
+    @property
+    def tag_place(self) -> int | None:
+        """The place of the column with the tags; None if there is none."""
+        return self.place(self.tag, TAG)
+
+    def others(self) -> dict[str, int]:
+        """Return the place of each column that has neither words nor tags, by name."""
+        taken = (self.word_place, self.tag_place)
+        return {name: i for i, name in enumerate(self.names) if name != SKIPPED and i not in taken}
+
+    def check_wanted(self, there: Iterable[str], place: str, advice: str = "Set columns") -> None:
+        """Raise an error if a wanted column is not there; `place` begins its message."""
+        known = list(there)
+        for name in self.wanted:
+            if name not in known:
+                got = f"got {', '.join(known)}" if known else "got words and tags only"
+                raise CorpusError(f"{place}: expected a column {quote(name)} for the features, {got}. {advice}")
+
+    def text(self) -> str:
+        """Return the names, the word column and the tag column as one line of a layout."""
+        return f"{','.join(self.names)} {self.word or WORD} {self.tag or TAG}"
+
+    def places(self) -> list[str | None]:
+        """List the names in order, None for the word column; columns to skip are called by their number."""
+        return [
+            None if i == self.word_place else str(i + 1) if name == SKIPPED else name
+            for i, name in enumerate(self.names)
+        ]
+
+    @classmethod
+    def of_sentence(cls, sentence: Sentence) -> ColumnNames:
+        """Return the names of the column file that a sentence was read from; none for other sentences."""
+        format, *lines = sentence.layout or ("",)
+        return cls.of_layout(lines) if format in COLUMN_FORMATS else DEFAULT_NAMES
+
+    @classmethod
+    def of_layout(cls, lines: Sequence[str]) -> ColumnNames:
+        """Read the names from the lines of a sentence's layout, whose first is `text`; none if there is no line."""
+        if not lines:
+            return cls()
+        names, word, tag = lines[0].split(" ")
+        return cls(names=cls.parsed(names), word=None if word == WORD else word, tag=None if tag == TAG else tag)
+
+
+DEFAULT_NAMES = ColumnNames()
