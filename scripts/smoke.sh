@@ -14,8 +14,9 @@ ls "$folder"/hmm_crf_tagger-*-py3-none-any.whl
 "$folder/venv/bin/python" -m pip install --quiet "$folder"/hmm_crf_tagger-*.whl
 data=$PWD/data
 cd "$folder"
-for kind in hmm crf; do
-  venv/bin/tagger "train-$kind" -q "$data/english-train.txt"
+test "$(echo 'It works.' | venv/bin/tagger tag -m english --tokenize)" = 'It/PRP works/VBZ ./.'
+for command in train train-hmm train-crf; do
+  venv/bin/tagger "$command" -q "$data/english-train.txt"
   test "$(echo 'Her book is like that .' | venv/bin/tagger tag)" = 'Her/PRP$ book/NN is/VBZ like/IN that/DT ./.'
   venv/bin/python -m tagger eval "$data/english-test.txt" | head -n 3
 done

@@ -145,9 +145,7 @@ def command(
     spans = side_spans(scheme, None if tag_map else model, sentences, [judged, *rivals])
     verdicts, span_scores = in_sentences(judged.name, comparisons, spans), spans.scores if spans else None
     confidence = side_confidences(judged, sentences, tags or []) if report or calibration else None
-    bins = None
-    if calibration and confidence is not None:
-        bins = reliability(confidence, correct_tokens(sentences, judged.guesses))
+    bins = side_calibration(judged, sentences, confidence if calibration else None)
     if report:
         run = (sentences, judged.guesses, result, judged.model, lexicon, confidence, judged.speed, messages + verdicts)
         page = EvaluationRun(page_title(predictions, model_paths, gold), *run, span_scores)
@@ -174,6 +172,11 @@ def check_calibration(calibration: bool, predictions: str | None) -> None:
 def side_confidences(side: Side, sentences: list[Sentence], names: Sequence[str]) -> np.ndarray | None:
     """Return the probability (N,) of each predicted tag, or None without a model; `names` are those of its tags."""
     return None if side.model is None else confidences(side.model, sentences, side.guesses, names)
+
+
+def side_calibration(side: Side, gold: list[Sentence], P: np.ndarray | None) -> list[ConfidenceGroup] | None:
+    """Compute the reliability table from the probability (N,) of each predicted tag, if it is given."""
+    return None if P is None else reliability(P, correct_tokens(gold, side.guesses))
 
 
 def evaluated_columns(given: ColumnNames, models: Sequence[Predictor | None]) -> ColumnNames:
@@ -265,12 +268,10 @@ def tag_set(model: Predictor, tag_map: TagMap | None) -> Sequence[str]:
     return tag_map.tags(model.classes_) if tag_map else model.classes_
 
 
-def side_spans(
-    scheme: str, model: Predictor | None, sentences: list[Sentence], sides: list[Side]
-) -> SpanResults | None:
+def side_spans(scheme: str, model: Predictor | None, gold: list[Sentence], sides: list[Side]) -> SpanResults | None:
     """Evaluate the spans of the first side; None for tags that mark no spans."""
     known = model.scheme_ if model else None
-    return span_results(scheme, known, sentences, sides[0].name, {side.name: side.guesses for side in sides[::-1]})
+    return span_results(scheme, known, gold, sides[0].name, {side.name: side.guesses for side in sides[::-1]})
 
 
 def in_sentences(name: str, comparisons: dict[str, Comparison], spans: SpanResults | None) -> list[str]:
