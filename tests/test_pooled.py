@@ -328,7 +328,7 @@ def test_other_tags_of_the_sentences_left_out_change_nothing(template):
     assert not any(weights[name] for name in weights.keys() - names)
 
 
-@pytest.mark.parametrize("min_count, min_pair_count", [(1, 1), (1, 2), (30, 30)])
+@pytest.mark.parametrize("min_count, min_pair_count", [(1, 1), (1, 2), (30, 30), (30, 3)])
 def test_the_parameters_kept_are_those_of_a_corpus_of_the_others(template, min_count, min_pair_count):
     settings = {"min_count": min_count, "min_pair_count": min_pair_count}
     fold = block_folds(len(CORPUS))[2]

@@ -99,7 +99,7 @@ class Commands(click.Group):
 def model_advice() -> str:
     """Return advice for a missing model."""
     shipped = "".join(f", use -m {name}, which comes with tagger" for name in shipped_models())
-    return f"Train one with `tagger train-crf CORPUS` or `tagger train-hmm CORPUS`{shipped}, or choose a file with -m."
+    return f"Train one with `tagger train CORPUS`{shipped}, or choose a file with -m."
 
 
 def similar_commands(name: str) -> list[str]:

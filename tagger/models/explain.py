@@ -56,6 +56,7 @@ def explain_sentence(
     model: Tagger, sentence: Sentence | Words, path: list[int], P: np.ndarray, places: Sequence[int]
 ) -> list[Explanation]:
     """Explain tokens of a sentence, from its best path and the probabilities (T, K) of all tags."""
+    _, lattice = next(model.lattices([sentence]))
     terms = model.score_terms(model.observer()([sentence])[0])
     out = []
     for t in places:
@@ -73,16 +74,10 @@ def explain_sentence(
                 runner_up_probability=0.0 if other is None else float(P[t, other]),
                 difference=sum(reason.value for reason in reasons),
                 reasons=sorted(reasons, key=lambda reason: -abs(reason.value)),
-                is_candidate=other is None or bool(P[t, other]) or considers(model, sentence, t, other),
+                is_candidate=other is None or bool(lattice.considers(np.full(len(path), other))[t]),
             )
         )
     return out
-
-
-def considers(model: Tagger, sentence: Sentence | Words, t: int, tag: int) -> bool:
-    """Return whether a tag is a candidate of token t."""
-    _, lattice = next(model.lattices([sentence]))
-    return bool(lattice.considers(np.full(len(sentence), tag))[t])
 
 
 def runner_up(terms: Terms, path: list[int], t: int, probabilities: np.ndarray) -> int | None:

@@ -78,7 +78,8 @@ class ParameterCounts:
         """Find the parameters (P,) that a CRF trained on these sentences has; those of an initial model always stay."""
         counts, features, K = self.of(sentences), self.corpus.features, self.corpus.K
         rows = features.rows
-        minimum = [min_count if template.offset is not None else min_pair_count for template in features.templates]
+        several = max(min_count, min_pair_count)  # for features of several words
+        minimum = [min_count if template.offset is not None else several for template in features.templates]
         needed = np.repeat(minimum, np.diff(features.bases))  # (F,)
         # The first parameters are (feature, tag) pairs: a feature's count is the sum over its tags below K.
         pairs = slice(0, len(rows.tags))

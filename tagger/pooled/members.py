@@ -12,7 +12,6 @@ from tagger.arrays.npz import Archive, Arrays
 from tagger.errors import ModelError
 from tagger.models.base import Tagger, Terms
 from tagger.models.ensemble import only_in
-from tagger.models.predictor import Predictor
 from tagger.models.store import build, description
 from tagger.pooled.lattice import Opinion
 from tagger.sentence import Words
@@ -20,9 +19,11 @@ from tagger.sentence import Words
 MAX_MEMBERS = 100
 
 
-def check_members(pool: Predictor, models: Sequence[Tagger], sources: Sequence[str] = ()) -> None:
-    """Refuse models with other tags than those of the pool, and `sources` of features besides the words."""
+def check_members(pool: Tagger, models: Sequence[Tagger], sources: Sequence[str] = ()) -> None:
+    """Refuse pools, models with other tags than those of the pool, and `sources` of features besides the words."""
     for number, model in enumerate(models, 1):
+        if model.kind == pool.kind:
+            raise ModelError(f"add: expected models of other kinds, got a {pool.kind} one. Average the models instead.")
         if named := [*sources, *model.wanted_columns_]:
             got = f"columns or lists ({', '.join(named)})"
             raise ModelError(f"add: expected features of words only, got {got}. Average the models instead.")

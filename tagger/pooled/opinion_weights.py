@@ -28,6 +28,17 @@ MIN_PROBABILITY = 1e-6  # of a candidate: no member can veto it
 
 
 def fit_weights(log_P: np.ndarray, widths: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Find the weights (M,) as `maximize` does, but none below zero: such members are left out."""
+    w = maximize(log_P, widths, right)
+    useful = w > 0
+    if useful.all() or not useful.any():
+        return np.clip(w, 0.0, MAX_WEIGHT)
+    w[~useful] = 0.0
+    w[useful] = fit_weights(log_P[useful], widths, right)
+    return w
+
+
+def maximize(log_P: np.ndarray, widths: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Find the weights (M,) of M members, given their log-probabilities (M, nodes) and the `right` nodes (tokens,).
 
     objective  = Σ_t log p(right tag | t) - ½ · PRIOR_TOKENS · ‖w - 1/M‖²
@@ -68,7 +79,7 @@ def fit_weights(log_P: np.ndarray, widths: np.ndarray, right: np.ndarray) -> np.
             step /= 2
         else:
             break
-    return np.clip(w, 0.0, MAX_WEIGHT)
+    return w
 
 
 class OpinionSample:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
+
 from tagger.cli.commands.train_crf import crf_options, train
 from tagger.cli.options import file_option
 from tagger.cli.paths import INPUT
@@ -30,4 +32,6 @@ def command(add: tuple[str, ...], quiet: bool, **options: Any) -> None:
     members are learned on sentences that are left out of a first training; those of models to --add on --dev, and equal
     without it. Ctrl-C saves the best model so far. --candidates all is refused: the HMM proposes the candidates.
     """
+    if options["candidates"] == "all":
+        raise click.UsageError("--candidates: expected auto or a number, got all. train-crf trains on all tags.")
     train(PooledTagger, quiet, **options, members={"add": [load_model(path) for path in add]})
