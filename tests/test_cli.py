@@ -508,7 +508,7 @@ def test_a_newer_model_says_so(tmp_path, trained):
 
 
 def test_a_missing_default_model_names_the_train_commands(tmp_path):
-    parts = ["'model.npz'", "tagger train-crf", "tagger train-hmm", "-m"]
+    parts = ["'model.npz'", "tagger train CORPUS", "-m"]
     assert_one_line_of_complaint(run(tmp_path, "tag", input=SENTENCE), *parts)
 
 

@@ -87,7 +87,7 @@ def test_a_file_of_that_name_comes_first_but_not_a_folder(english, tmp_path):
 
 
 def test_the_message_on_a_missing_model_names_the_shipped_one(english, tmp_path):
-    assert "`tagger train-hmm CORPUS`, use -m english, which comes with tagger," in run(tmp_path, "tag").err
+    assert "`tagger train CORPUS`, use -m english, which comes with tagger," in run(tmp_path, "tag").err
     english.unlink()
     message = run(tmp_path, "tag").err
     assert "train-crf" in message and "comes with tagger" not in message
