@@ -90,7 +90,7 @@ def test_the_message_on_a_missing_model_names_the_shipped_one(english, tmp_path)
     assert "`tagger train CORPUS`, use -m english, which comes with tagger," in run(tmp_path, "tag").err
     english.unlink()
     message = run(tmp_path, "tag").err
-    assert "train-crf" in message and "comes with tagger" not in message
+    assert "tagger train CORPUS" in message and "comes with tagger" not in message
 
 
 def test_models_lists_the_shipped_models(english, tmp_path):

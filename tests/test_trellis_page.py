@@ -130,8 +130,9 @@ def written(value, digits=3):
     return "-∞" if value is None else f"{value:.{digits}f}"
 
 
-@pytest.mark.parametrize("mode", ["delta", "alpha", "beta", "probability"])
-@pytest.mark.parametrize("name", ["hmm", "crf"])
+@pytest.mark.parametrize(
+    ("name", "mode"), [("hmm", "delta"), ("crf", "alpha"), ("hmm", "beta"), ("crf", "probability")]
+)
 def test_steps_forward_and_back_show_the_numbers_of_the_json(folder, browser, trellises, name, mode):
     values = as_json(trellises[name])
     states = values["states"]

@@ -66,12 +66,12 @@ def parse_line(line: str) -> list[list[Conjunct]]:
         if match is None or end is None:
             got = line[place:].split("&")[0].split("#")[0].strip()
             raise TemplateError(f"expected function[:number][offset], got {quote(got)}")
+        if len(conjuncts) == MAX_CONJUNCTS:
+            raise TemplateError(f"expected at most {MAX_CONJUNCTS} functions joined by &, got more")
         conjuncts.append(parse_conjunct(match))
         place = end.end()
         if end[1] == "&" and (not line[place:] or line[place] == "#"):
             raise TemplateError("expected function[:number][offset], got ''")
-    if len(conjuncts) > MAX_CONJUNCTS:
-        raise TemplateError(f"expected at most {MAX_CONJUNCTS} functions joined by &, got {len(conjuncts):,}")
     return conjuncts
 
 
