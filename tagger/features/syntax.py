@@ -58,7 +58,7 @@ class Conjunct:
 
 def parse_line(line: str) -> list[list[Conjunct]]:
     """Parse a line to its conjuncts, each as a list with one for each number of its range; none for a comment."""
-    place, conjuncts = 0, []
+    place, conjuncts = 0, list[list[Conjunct]]()
     while line[place:].strip() and not line[place:].lstrip().startswith("#"):
         place += len(line[place:]) - len(line[place:].lstrip())
         match = CONJUNCT.match(line, place)
