@@ -19,6 +19,7 @@ from tagger.experiments.fold_likelihood import CandidateFoldLikelihood
 from tagger.features.encoder import learn_features
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import describe, margin, parse_templates
+from tagger.pooled.held_out import ParameterCounts
 from tagger.words.windows import Windows
 
 TEXTS = {
@@ -232,12 +233,9 @@ def test_a_fold_left_out_does_not_count(text, order):
 def test_observed_counts_are_those_of_the_sentences_in_use():
     _, corpus, layout = encoded("tagged", 2, "all")  # every token has a choice
     folds = [np.array([0, 3]), np.array([1, 2, 4])]
-    whole = CandidateFoldLikelihood(corpus, layout, L2, 1, np.float64, folds=folds)
-    np.testing.assert_array_equal(whole.observed()[:-1], layout.counts[:-1])
-    parts = []
-    for fold in (0, 1):
-        whole.leave_out(fold)
-        parts.append(whole.observed()[:-1])
+    parameters = ParameterCounts(corpus, layout)
+    np.testing.assert_array_equal(parameters.of(np.arange(5))[:-1], layout.counts[:-1])
+    parts = [parameters.of(fold)[:-1] for fold in folds]
     np.testing.assert_array_equal(sum(parts), layout.counts[:-1])
     assert (parts[0] != parts[1]).any()
 

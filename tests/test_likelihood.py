@@ -18,6 +18,7 @@ from tagger.experiments.fold_likelihood import FoldLikelihood
 from tagger.features.encoder import learn_features
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import describe, margin, parse_templates
+from tagger.pooled.held_out import ParameterCounts
 from tagger.words.windows import Windows
 
 SENTENCES = [
@@ -197,14 +198,11 @@ def test_a_fold_left_out_does_not_count():
 
 
 def test_observed_counts_are_those_of_the_sentences_in_use():
-    whole = build(folds=[np.array([0, 3]), np.array([1, 2, 4])])
-    chained = whole.layout.size - 2 * K  # start and end are not counted
-    assert np.array_equal(whole.observed()[:chained], whole.layout.counts[:chained])
-    parts = []
-    for fold in (0, 1):
-        whole.leave_out(fold)
-        parts.append(whole.observed()[:chained])
-    assert np.array_equal(sum(parts), whole.layout.counts[:chained]) and (parts[0] != parts[1]).any()
+    corpus, layout = encoded()
+    parameters = ParameterCounts(corpus, layout)
+    assert np.array_equal(parameters.of(np.arange(5)), layout.counts)
+    parts = [parameters.of(fold) for fold in (np.array([0, 3]), np.array([1, 2, 4]))]
+    assert np.array_equal(sum(parts), layout.counts) and (parts[0] != parts[1]).any()
 
 
 def test_float32_is_close_to_float64_on_a_real_corpus():

@@ -299,7 +299,8 @@ def left_out(template, sentences, fold, **settings):
     model = pool(template, **settings)
     corpus, layout = model.encode(sentences)
     others = np.setdiff1d(np.arange(len(sentences)), fold)
-    kept = ParameterCounts(corpus, layout).kept(others, model.min_count, model.min_pair_count)
+    parameters = ParameterCounts(corpus, layout)
+    kept = parameters.kept(parameters.of(others), model.min_count, model.min_pair_count)
     changed = propose_without(corpus, sentences, fold, model, 1)
     trainer = Trainer(changed, layout, 1.0, 0.0, 500, 1e-13, 1, others, kept)
     weights = trainer.optimize(layout.centre, 500, silent).x

@@ -100,7 +100,7 @@ def test_a_trial_of_a_fold_is_a_training_without_its_sentences(corpus, setting):
     alone = CRFTagger(**EXACT | vars(setting)).fit(rest)
     found = rehearsal.train(setting, 2)
     assert found.loss == pytest.approx(alone.summary_["loss"], rel=1e-4)
-    kept = rehearsal.kept(rehearsal.counts[2], setting.min_count)
+    kept = rehearsal.parameters.kept(rehearsal.counts[2], setting.min_count, rehearsal.model.min_pair_count)
     assert kept.sum() == alone.summary_["parameters"] and not found.x[~kept].any()
     rehearsal.model.set_weights(rehearsal.layout.split(found.x))
     held = rehearsal.test_sets[2]
@@ -117,7 +117,10 @@ def test_parts_of_tags_are_held_at_zero_like_tags(corpus):
     numbers = fold_numbers(sentences, FOLDS, 0)
     rest = [sentence for sentence, number in zip(sentences, numbers, strict=True) if number != 0]
     alone = CRFTagger(**EXACT | {"min_count": 2}).fit(rest)
-    assert rehearsal.kept(rehearsal.counts[0], 2).sum() == alone.summary_["parameters"]
+    assert (
+        rehearsal.parameters.kept(rehearsal.counts[0], 2, rehearsal.model.min_pair_count).sum()
+        == alone.summary_["parameters"]
+    )
     assert rehearsal.train(Setting(0.25, 0.0, 2), 0).loss == pytest.approx(alone.summary_["loss"], rel=1e-4)
 
 
@@ -155,7 +158,7 @@ def test_no_fold_begins_with_the_weights_of_another(corpus, monkeypatch):
 def test_a_model_to_go_on_from_keeps_its_features(corpus):
     old = CRFTagger(max_iterations=20).fit(corpus[:70])
     rehearsal = SettingTrials(CRFTagger(max_iterations=20), corpus[70:], dev=corpus[:20], init=old)
-    kept = rehearsal.kept(rehearsal.counts[None], 1000)
+    kept = rehearsal.parameters.kept(rehearsal.counts[None], 1000, rehearsal.model.min_pair_count)
     assert kept[rehearsal.layout.centre != 0].all() and not kept.all()
     assert rehearsal.judge(Setting(0.5, 0.0, 1)).score > 0.9
 

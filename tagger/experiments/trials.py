@@ -50,6 +50,7 @@ class SettingTrials:
     ) -> None:
         """Encode the corpus; `watch` is called after every iteration, and an exception from it ends the trial."""
         from tagger.experiments.fold_likelihood import make_fold_likelihood
+        from tagger.pooled.held_out import ParameterCounts
 
         self.model = CRFTagger(**model.get_params() | {"min_count": 1})
         self.model.column_, self.model.tokenizer_ = model.column_, model.tokenizer_
@@ -72,7 +73,10 @@ class SettingTrials:
             self.test_sets = {fold: [tested[i] for i in ids.tolist()] for fold, ids in enumerate(folds)}
         threads = model.threads or available_cores()
         self.likelihood = make_fold_likelihood(corpus, self.layout, model.l2, threads, folds=folds)
-        self.counts = {fold: self.observed(fold) for fold in self.test_sets}
+        self.parameters = ParameterCounts(corpus, self.layout)
+        every = np.arange(len(self.lengths))
+        others = {fold: every if fold is None else np.setdiff1d(every, self.folds[fold]) for fold in self.test_sets}
+        self.counts = {fold: self.parameters.of(sentences) for fold, sentences in others.items()}
         self.best: Trial | None = None
         self.results: dict[int | None, Result] = {}  # of the best trial, by fold
 
@@ -80,13 +84,6 @@ class SettingTrials:
         """Return the sentences as candidates were proposed for them: some without their final mark."""
         lengths = self.lengths.tolist()
         return [sentence.begin(n) for sentence, n in zip(self.sentences, lengths, strict=True)]
-
-    def observed(self, fold: int | None) -> np.ndarray:
-        """Count the occurrences (P,) of each parameter in the training data."""
-        if fold is None:
-            return self.layout.counts
-        self.likelihood.leave_out(fold)
-        return self.likelihood.observed()
 
     def judge(self, setting: Setting) -> Trial:
         """Train with a setting, once for each test set, and measure the score on all of them together."""
@@ -121,7 +118,7 @@ class SettingTrials:
         from tagger.crf.trainer import preconditioner
 
         begin = self.results[fold].x if self.results else self.layout.centre
-        keep = self.kept(self.counts[fold], setting.min_count)
+        keep = self.parameters.kept(self.counts[fold], setting.min_count, self.model.min_pair_count)
         begin = np.where(keep, begin, 0.0)
         self.likelihood.l2 = setting.l2
         self.likelihood.leave_out(fold)
@@ -143,24 +140,9 @@ class SettingTrials:
                 first_step=first_step,
             )
 
-    def kept(self, counts: np.ndarray, min_count: int) -> np.ndarray:
-        """Find the parameters (P,) that a training with these counts has; those of the initial model always stay."""
-        features, K = self.model.features_, len(self.model.classes_)
-        rows = features.rows
-        minimum = [1 if template.offset is not None else self.model.min_pair_count for template in features.templates]
-        needed = np.maximum(min_count, np.repeat(minimum, np.diff(features.bases)))  # (F,)
-        # The first parameters are (feature, tag) pairs: a feature's count is the sum over its tags below K.
-        pair_counts = counts[: len(rows.tags)]
-        seen = np.bincount(rows.owners, weights=np.where(rows.tags < K, pair_counts, 0), minlength=len(rows))  # (F,)
-        keep = counts > 0
-        keep[: len(rows.tags)] &= (seen >= needed)[rows.owners]
-        first = self.layout.bounds[1]
-        keep[first : first + 2 * K] = True  # start and end
-        return keep | (self.layout.centre != 0)
-
     def close(self) -> None:
         """Free the memory of the corpus after the last trial; the best model stays."""
-        del self.likelihood, self.counts
+        del self.likelihood, self.counts, self.parameters
 
     def best_model(self, reason: str) -> CRFTagger | None:
         """Return the model of the best trial if it was trained on all sentences; `reason` is why the search ended."""

@@ -74,9 +74,9 @@ class ParameterCounts:
         counts = ParameterLayout(part, features, layout.seen, layout.order, layout.trigrams).counts
         return np.append(counts, layout.counts[len(counts) :])  # the HMM's probability is everywhere
 
-    def kept(self, sentences: np.ndarray, min_count: int, min_pair_count: int) -> np.ndarray:
-        """Find the parameters (P,) that a CRF trained on these sentences has; those of an initial model always stay."""
-        counts, features, K = self.of(sentences), self.corpus.features, self.corpus.K
+    def kept(self, counts: np.ndarray, min_count: int, min_pair_count: int) -> np.ndarray:
+        """Find the parameters (P,) that a training with these counts has; those of an initial model always stay."""
+        features, K = self.corpus.features, self.corpus.K
         rows = features.rows
         several = max(min_count, min_pair_count)  # for features of several words
         minimum = [min_count if template.offset is not None else several for template in features.templates]

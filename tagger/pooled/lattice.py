@@ -40,7 +40,7 @@ class PooledLattice(CandidateLattice):
         return np.where(certain, 1.0, values)
 
     def best(self) -> np.ndarray:
-        """Find the most probable tag of each token, (N,), which is right more often than the tag on the best path."""
+        """Find the most probable tag of each token, (N,): the tags of which most are expected to be right."""
         if not self.by_token:
             return super().best()
         return self.candidates.tags[self.candidates.argmax(self.node_marginals)]

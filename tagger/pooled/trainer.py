@@ -102,7 +102,7 @@ class PooledTrainer(Trainer):
         """Train the CRF on candidates, and if there is one that on all tags, without a fold of the sentences."""
         begin, dense, before = self.layout.centre, [], 0
         others = np.setdiff1d(np.arange(len(self.corpus.lengths)), fold)
-        kept = self.counts.kept(others, self.model.min_count, self.model.min_pair_count)
+        kept = self.counts.kept(self.counts.of(others), self.model.min_count, self.model.min_pair_count)
         if self.dense:
             trainer = replace(self.dense, sentences=others, kept=kept[: self.dense.layout.size])
             dense = [trainer.optimize(trainer.layout.centre, self.share(0), watch)]

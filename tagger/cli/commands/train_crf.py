@@ -65,7 +65,7 @@ crf_options = combine(
         "--candidates",
         CandidatesType(),
         "Tags considered for a token: all, or those that an HMM, trained along, finds more probable than P, e.g. "
-        "0.001. auto: 0.001 with --order 2 or more than 128 tags, else all.",
+        "0.001. auto: 0.001 in `tagger train`, with --order 2 or more than 128 tags, else all.",
     ),
     features_option,
     class_options,
