@@ -3,7 +3,7 @@
 The public names are listed in `__all__`. Each is imported from its module on first use, so that the command line starts
 without NumPy. The packages below, from data to commands: `files`, `arrays`, `corpus`, `words`, `chain` (the dynamic
 programs), `features`, `models`, `hmm`, `crf`, `neural`, `evaluation`, `tagging`, `experiments`, `reports`, `cli`.
-Modules that all of them may use: `sentence`, `schemes`, `errors`, `escaping`, `normalization`,
+Modules that all of them may use: `sentence`, `errors`, `escaping`, `normalization`,
 `version`.
 
 >>> from tagger import CRFTagger, read_corpus
@@ -19,6 +19,7 @@ from tagger.version import __version__
 if TYPE_CHECKING:
     from tagger import chain
     from tagger.corpus import read_corpus, write_corpus
+    from tagger.corpus.schemes import find_spans, recognize_scheme
     from tagger.crf.tagger import CRFTagger
     from tagger.errors import TaggerError
     from tagger.evaluation.metrics import evaluate
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from tagger.models.store import load_model, save_model
     from tagger.neural.tagger import BiLSTMTagger
     from tagger.pooled.tagger import PooledTagger
-    from tagger.schemes import find_spans, recognize_scheme
     from tagger.sentence import Sentence
 
 __all__ = [
@@ -58,10 +58,10 @@ MODULES = {  # where each public name is defined
     "TaggerError": "errors",
     "evaluate": "evaluation.metrics",
     "evaluate_spans": "evaluation.spans",
-    "find_spans": "schemes",
+    "find_spans": "corpus.schemes",
     "load_model": "models.store",
     "read_corpus": "corpus",
-    "recognize_scheme": "schemes",
+    "recognize_scheme": "corpus.schemes",
     "save_model": "models.store",
     "write_corpus": "corpus",
 }

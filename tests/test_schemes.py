@@ -9,11 +9,11 @@ import pytest
 from test_spans import legal_sequence, rewritten
 
 from tagger import CRFTagger, HMMTagger, PooledTagger, Sentence, load_model, recognize_scheme, save_model
+from tagger.corpus.schemes import SCHEMES
 from tagger.crf.candidates.objective import CandidateLikelihood
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.errors import ModelError, TrainingError
 from tagger.models.ensemble import Ensemble
-from tagger.schemes import SCHEMES
 
 MODELS = {
     "crf": lambda **settings: CRFTagger(max_iterations=8, **settings),

@@ -6,10 +6,10 @@ from collections import Counter
 import pytest
 
 from tagger import Sentence, evaluate_spans, find_spans, recognize_scheme
+from tagger.corpus.schemes import SCHEMES, Span, allowed_steps, first_violation, may_follow
 from tagger.errors import TrainingError
 from tagger.evaluation.span_errors import SpanError, find_span_errors
 from tagger.evaluation.spans import check_metric, compare_spans, score_by
-from tagger.schemes import SCHEMES, Span, allowed_steps, first_violation, may_follow
 
 LETTERS = {"bio": "BIO", "iob1": "BIO", "bioes": "BIOES", "bmes": "BMOES"}
 SEQEVAL = {"bio": "IOB2", "iob1": "IOB1", "bioes": "IOBES", "bmes": "IOBES"}

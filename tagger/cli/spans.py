@@ -12,11 +12,7 @@ from tagger.cli.console import print_message
 from tagger.cli.options import value_option
 from tagger.corpus.labels import token_tags
 from tagger.corpus.partial import read_choices
-from tagger.errors import CorpusError, TrainingError
-from tagger.evaluation.spans import METRICS, SpanComparison, SpanEvaluation, as_json, compare_spans, evaluate_spans
-from tagger.experiments.crossval import TaggerFactory
-from tagger.reports.text import in_words
-from tagger.schemes import (
+from tagger.corpus.schemes import (
     AUTO,
     NO_SCHEME,
     SCHEMES,
@@ -26,6 +22,10 @@ from tagger.schemes import (
     training_scheme,
     violation_message,
 )
+from tagger.errors import CorpusError, TrainingError
+from tagger.evaluation.spans import METRICS, SpanComparison, SpanEvaluation, as_json, compare_spans, evaluate_spans
+from tagger.experiments.crossval import TaggerFactory
+from tagger.reports.text import in_words
 from tagger.sentence import Sentence
 
 scheme_option = value_option(

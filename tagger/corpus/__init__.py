@@ -7,6 +7,7 @@ Read in this order:
 - `checks`: refuse words and tags that a format cannot express;
 - `labels`: tagged sentences from any containers, and their tags as integers;
 - `partial`: tokens with several allowed tags;
+- `schemes`: spans marked by tags such as `B-PER`, and which tag may follow which;
 - `final_marks`, `split`, `tag_map`: transformations of a corpus;
 - `tokenizers`: raw text to words and sentences.
 

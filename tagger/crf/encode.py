@@ -17,6 +17,7 @@ from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import tag_numbers
 from tagger.corpus.partial import OPEN, Choices, read_choices, renumber_tags
+from tagger.corpus.schemes import AUTO, NO_SCHEME, allowed_steps, training_scheme
 from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD, cross_fit, joined, propose_all, with_gold
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.warm_start import continue_from
@@ -41,7 +42,6 @@ from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.hmm.tagger import HMMTagger
 from tagger.normalization import NFC, NormalizationForm
-from tagger.schemes import AUTO, NO_SCHEME, allowed_steps, training_scheme
 from tagger.sentence import Sentence
 from tagger.words.lexicon import Lexicon
 from tagger.words.overlap import fingerprints

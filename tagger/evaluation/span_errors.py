@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tagger.corpus.schemes import Span
 from tagger.evaluation.spans import SpanPair, span_pairs
-from tagger.schemes import Span
 from tagger.sentence import Sentence
 
 KINDS = ("missed", "invented", "wrong type", "wrong border")

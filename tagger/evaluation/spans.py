@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tagger.corpus.schemes import Span, find_spans
 from tagger.errors import TrainingError
 from tagger.evaluation.metrics import (
     Macro,
@@ -31,7 +32,6 @@ from tagger.evaluation.metrics import (
     triples,
 )
 from tagger.evaluation.significance import Interval, Ratio, interval, paired_interval, paired_p_value
-from tagger.schemes import Span, find_spans
 from tagger.sentence import Sentence
 
 

@@ -18,6 +18,7 @@ from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer
 from tagger.corpus.labels import dev_sentences, tag_numbers, training_sentences
 from tagger.corpus.partial import OPEN, Choices, read_choices
+from tagger.corpus.schemes import training_scheme
 from tagger.features.word_classes import WordClasses
 from tagger.files import resources
 from tagger.hmm.em import EMCallback, EMText, EMTrainer, partial_text
@@ -30,7 +31,6 @@ from tagger.hmm.word_tags import WordTagTable
 from tagger.models.base import Tagger, Terms
 from tagger.models.summary import Section, TransitionTable
 from tagger.normalization import NFC, normalized_keys, normalized_sentences
-from tagger.schemes import training_scheme
 from tagger.sentence import Sentence, Words, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
 from tagger.words.overlap import fingerprints

@@ -18,10 +18,10 @@ from tagger.chain.lattice import DenseLattice, Lattice, Scorer
 from tagger.chain.pack import batches
 from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
 from tagger.corpus.labels import tagged_sentences
+from tagger.corpus.schemes import allowed_steps
 from tagger.errors import TaggerError
 from tagger.evaluation.spans import score_by
 from tagger.models.results import by_sentence, n_best
-from tagger.schemes import allowed_steps
 from tagger.sentence import Sentence, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
 

@@ -22,6 +22,7 @@ import numpy as np
 from tagger.arrays.npz import Archive, Arrays, open_archive, write_archive
 from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS
+from tagger.corpus.schemes import SCHEMES, fits
 from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.errors import CorpusError, FileError, MissingModelError, ModelError
 from tagger.escaping import quote, shortened
@@ -32,7 +33,6 @@ from tagger.models.base import Tagger
 from tagger.models.card import check_card, restore_card
 from tagger.models.predictor import Predictor
 from tagger.pretrained import model_file
-from tagger.schemes import SCHEMES, fits
 from tagger.version import __version__
 
 FORMAT = 3  # 1: no normalization; 2: no candidates, 64-bit keys in the guesser of an HMM

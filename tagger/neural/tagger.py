@@ -20,6 +20,7 @@ from tagger.arrays.ragged import ranges
 from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import check_dev, dev_sentences, tag_numbers, training_sentences
+from tagger.corpus.schemes import training_scheme
 from tagger.errors import TrainingError, several
 from tagger.evaluation.spans import check_metric
 from tagger.files import resources
@@ -34,7 +35,6 @@ from tagger.neural.numpy_network import MAX_WEIGHT, NumpyNetwork, Sizes, restore
 from tagger.neural.occlusion import occlusion_terms
 from tagger.neural.summary import network_summary
 from tagger.neural.word_vectors import WordVectors
-from tagger.schemes import training_scheme
 from tagger.sentence import Sentence, Words
 from tagger.words.lexicon import Lexicon
 from tagger.words.overlap import fingerprints

@@ -9,9 +9,9 @@ from typing import Any
 
 from tagger.corpus import render
 from tagger.corpus.column_names import ColumnNames
+from tagger.corpus.schemes import NO_TYPE, Span, find_spans
 from tagger.corpus.slash import tokens as slash_tokens
 from tagger.errors import CorpusError
-from tagger.schemes import NO_TYPE, Span, find_spans
 from tagger.sentence import Sentence
 from tagger.tagging.annotator import Annotator
 from tagger.tagging.chunks import NamedBlock

@@ -1,0 +1,7 @@
+"""Adapters to other people's libraries: each module speaks one library's language.
+
+The libraries are extras: a module imports its library itself, and nothing else in the package imports the module. A
+library that is missing is named with the command that installs it.
+
+The idea: an adapter translates calls and data; what a model computes stays in the packages below.
+"""
