@@ -5,6 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 DOCS   := $(VENV)/.installed-docs
+OTHERS := $(VENV)/.installed-integrations
 
 .PHONY: demo test test-integrations lint check docs coverage format clean
 
@@ -19,15 +20,19 @@ $(DOCS): $(STAMP)
 	$(BIN)/python -m pip install --quiet --group docs
 	touch $(DOCS)
 
+$(OTHERS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --group integrations
+	touch $(OTHERS)
+
 demo: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" VENV="$(VENV)" bash scripts/demo.sh
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not torch"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not integration"
 
-# Needs PyTorch, which is not among the tools of the project: pip install torch
-test-integrations: $(STAMP)
-	$(BIN)/python -m pytest -n auto --dist worksteal -m torch
+# Without PyTorch, the tests that learn a network are skipped: pip install torch
+test-integrations: $(OTHERS)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m integration
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,12 +1,11 @@
 """What tests of several files share."""
 
 import signal
-from importlib.util import find_spec
 
 import pytest
 from browser import chromium, installed
 from hypothesis import settings
-from paths import TEST, TRAIN
+from paths import TEST, TESTS, TRAIN
 from program import run
 
 settings.register_profile("tests", deadline=None)  # a busy machine is no failure
@@ -16,10 +15,10 @@ settings.load_profile("tests")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# Tests that learn a network: all of some files, and the cases of others that are named after the network. Cases of
-# other files with that name only read one, or its options, which takes no PyTorch.
-NETWORKS = {"test_bilstm", "test_crf_layer"}
-NETWORKS_AMONG_OTHERS = {
+# Tests of the work with other people's libraries are in integrations/. So are, by their mark, the cases of other files
+# that learn a network; cases with that name that are not in this list only read one, which takes no PyTorch.
+INTEGRATIONS = TESTS / "integrations"
+LEARN_NETWORKS = {
     "test_containers",
     "test_ensemble",
     "test_hints",
@@ -31,21 +30,16 @@ NETWORKS_AMONG_OTHERS = {
 }
 
 
-def pytest_configure(config):
-    if config.option.markexpr == "torch" and find_spec("torch") is None:
-        raise pytest.UsageError("these tests need PyTorch, which is not installed: pip install torch")
-
-
 def pytest_ignore_collect(collection_path, config):
-    """To look for tests in these files would load PyTorch."""
-    return True if config.option.markexpr == "not torch" and collection_path.stem in NETWORKS else None
+    """To look for tests in that folder would load the libraries."""
+    return True if config.option.markexpr == "not integration" and collection_path == INTEGRATIONS else None
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        case = item.name.partition("[")[2].lower()
-        if item.path.stem in NETWORKS or (item.path.stem in NETWORKS_AMONG_OTHERS and "bilstm" in case):
-            item.add_marker("torch")
+        learns_network = item.path.stem in LEARN_NETWORKS and "bilstm" in item.name.partition("[")[2].lower()
+        if learns_network or INTEGRATIONS in item.path.parents:
+            item.add_marker("integration")
 
 
 @pytest.fixture(scope="session")

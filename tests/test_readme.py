@@ -64,6 +64,19 @@ def test_figures_are_compared_as_closely_as_they_can_be(shown, real, same):
 
 # What an example uses, and the library that it needs for that.
 NEEDS = {"import torch": "torch", "train-bilstm": "torch", "--tokenize chinese": "jieba", "--report": "jinja2"}
+NEEDS |= {
+    f"import {library}": library for library in ("spacy", "nltk", "pandas", "polars", "pyarrow", "dask", "fsspec")
+}
+NEEDS |= {
+    ".parquet": "pyarrow",
+    "--scheduler": "distributed",
+    "memory://": "fsspec",
+    "sklearn_crfsuite": "sklearn_crfsuite",
+}
+ALWAYS_THERE = {
+    "jieba",
+    "jinja2",
+}  # in the dependency group `test`; pages that need others are left to `make test-integrations`
 
 
 def needed(of):
@@ -75,7 +88,7 @@ def needed(of):
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[pytest.mark.torch] if "torch" in needed(examples(text)) else [])
+        pytest.param(page, marks=[pytest.mark.integration] if needed(examples(text)) - ALWAYS_THERE else [])
         for page, text in TEXTS.items()
         if examples(text)
     ],
