@@ -45,7 +45,7 @@ from tagger.errors import FileError, several
 from tagger.files.reading import Lines, exists
 from tagger.files.writing import open_output
 from tagger.models.predictor import Predictor
-from tagger.models.store import load_models
+from tagger.models.store import load_model
 from tagger.tagging.annotator import Annotator
 from tagger.tagging.constraints import Constraints, read_lexicon
 from tagger.tagging.fast_path import writable
@@ -133,7 +133,7 @@ def command(
     check_output_options(write_as, to_column, nbest, probabilities, min_probability)
     check_folder_options(files, output, part)
     tag_map = load_tag_map(map_path)
-    model = load_models(model_paths)
+    model = load_model(*model_paths)
     if tokenize == MODEL_TOKENIZER:
         tokenize = model.tokenizer_ or TOKENIZERS[0]
     check_inputs(files, encoding, tokenize, quiet)
