@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tagger.crf.lbfgs import Result
 
 FOLDS = 5
-FoldWork = tuple[Setting, "int | None", "np.ndarray | None"]  # the fold left out, and the weights to begin with
+FoldWork = tuple[Setting, "int | None", np.ndarray]  # the fold left out, and the weights to begin with
 FoldResult = tuple["Result", list[list[str]]]  # and the tags of the test set
 
 
@@ -98,7 +98,7 @@ class SettingTrials:
 
     def judge(self, setting: Setting) -> Trial:
         """Train with a setting, once for each test set, and measure the score on all of them together."""
-        folds = [(setting, fold, self.results[fold].x if self.results else None) for fold in self.test_sets]
+        folds = [(setting, fold, self.first_weights(fold)) for fold in self.test_sets]
         if self.run is None:
             tested = list(map(self.train_and_tag, folds))
         else:
@@ -118,11 +118,10 @@ class SettingTrials:
         return tested
 
     def train_and_tag(self, work: FoldWork) -> FoldResult:
-        """Train with a setting and without a fold, starting from weights or the centre, and tag its test set."""
-        setting, fold, begin = work
-        result = self.train(setting, fold, self.layout.centre if begin is None else begin)
+        """Train with a setting and without a fold, starting from these weights, and tag its test set."""
+        result = self.train(*work)
         self.model.set_weights(self.layout.split(result.x))
-        return result, self.predict(fold, self.test_sets[fold])
+        return result, self.predict(work[1], self.test_sets[work[1]])
 
     def predict(self, fold: int | None, sentences: list[Sentence]) -> list[list[str]]:
         """Tag a test set. The candidates of a fold come from HMMs that have not seen its sentences."""
@@ -133,15 +132,19 @@ class SettingTrials:
         tags = np.array(self.model.classes_, dtype=object)[lattice.best()].tolist()
         return by_sentence(sentences, [(np.arange(len(sentences)), tags)])
 
-    def train(self, setting: Setting, fold: int | None, begin: np.ndarray) -> Result:
-        """Minimize the loss without a fold, starting from these weights."""
+    def first_weights(self, fold: int | None) -> np.ndarray:
+        """Return the weights that a training without this fold starts from: those of the best trial so far."""
+        return self.results[fold].x if self.results else self.layout.centre
+
+    def train(self, setting: Setting, fold: int | None, begin: np.ndarray | None = None) -> Result:
+        """Minimize the loss without a fold, starting from these weights, by default its `first_weights`."""
         from threadpoolctl import threadpool_limits
 
         from tagger.crf.lbfgs import minimize
         from tagger.crf.trainer import preconditioner
 
         keep = self.parameters.kept(self.counts[fold], setting.min_count, self.model.min_pair_count)
-        begin = np.where(keep, begin, 0.0)
+        begin = np.where(keep, self.first_weights(fold) if begin is None else begin, 0.0)
         self.likelihood.l2 = setting.l2
         self.likelihood.leave_out(fold)
 
