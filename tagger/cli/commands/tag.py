@@ -36,8 +36,8 @@ from tagger.cli.options import (
 )
 from tagger.cli.paths import INPUT, TEXT
 from tagger.cli.progress import open_bar, show_bar
-from tagger.cli.tag_folder import check_folder_options, output_or_folder_option, part_option, tag_into_folder
-from tagger.cli.tag_tables import is_table, tag_tables
+from tagger.cli.tagging.folder import check_folder_options, output_or_folder_option, part_option, tag_into_folder
+from tagger.cli.tagging.tables import is_table, tag_tables
 from tagger.corpus import FORMATS, format_of
 from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS

@@ -12,7 +12,7 @@ import click
 
 from tagger.cli.console import report_written
 from tagger.cli.options import MODEL_TOKENIZER, is_given
-from tagger.cli.tag_folder import tag_into_folder
+from tagger.cli.tagging.folder import tag_into_folder
 from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.corpus.tokenizers.records import TEXT_COLUMN
 from tagger.errors import several
