@@ -157,7 +157,7 @@ REFUSED = {
     "train-hmm good.txt -o none/": "none/",
     "train-hmm good.txt -o good.txt": "good.txt",
     "tag good.txt -o none/out.txt": "none/out.txt",
-    "tag good.txt -o none/": "none/",
+    "tag good.txt -o .": "good.txt",
     "tag good.txt -o good.txt": "good.txt",
     "tag good.txt -o model.npz": "model.npz",
     "tag -m none.npz": "none.npz",
@@ -188,6 +188,9 @@ REFUSED = {
 
 # Wrong usage: exit code 2. Only the last line is ours; the lines before it are click's.
 WRONG_USAGE = [
+    "tag good.txt --part 1/2",
+    "tag good.txt -o new/ --part 3/2",
+    "tag -o new/",
     "train-crf good.txt --patience 3",
     "train-crf good.txt --tune --resume",
     "train-crf good.txt --tune --partial",
