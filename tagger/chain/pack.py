@@ -100,11 +100,8 @@ class Pack:
 
 @lru_cache(maxsize=SHARED_LENGTH)
 def pack_of_one(length: int) -> Pack:
-    """Lay out one sentence; packs are immutable, and sentences of one length share theirs."""
-    pack = Pack.laid_out([length])
-    for array in vars(pack).values():
-        array.flags.writeable = False
-    return pack
+    """Lay out one sentence; nothing writes to a pack, so sentences of one length share theirs."""
+    return Pack.laid_out([length])
 
 
 def batches(lengths: Sequence[int] | np.ndarray, tokens: int = PACK_TOKENS) -> list[np.ndarray]:
