@@ -12,6 +12,7 @@ from tagger.arrays.ragged import RaggedRows
 from tagger.errors import TrainingError
 from tagger.hmm import guesser, sparse_guess
 from tagger.hmm.affixes import MULTIPLIER, Letters, shorten_keys
+from tagger.hmm.em import untagged_text
 from tagger.hmm.emissions import initial_kinds
 from tagger.hmm.guesser import Guesser, tag_shares
 from tagger.hmm.opinion_pool import fit_weights, keep_likely_tags, pool
@@ -284,8 +285,8 @@ def test_a_lexicon_and_a_choice_that_exclude_each_other_are_refused():
 def test_raw_text_weighs_no_more_than_tagged_text():
     model = fitted()
     tokens = sum(len(words.split()) for words, _ in TEXT)
-    (much,) = model.raw_text([["dogs", "bark"]] * tokens)
-    (little,) = model.raw_text([["dogs"]])
+    (much,) = untagged_text([["dogs", "bark"]] * tokens, tokens, model.emission_model_)
+    (little,) = untagged_text([["dogs"]], tokens, model.emission_model_)
     assert (much.weight, little.weight) == (0.5, 1.0)
 
 

@@ -6,7 +6,8 @@ corpus and share their words and word classes, which are stored once, with the H
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +28,20 @@ if TYPE_CHECKING:
 
 PREFIX = "hmm."
 LEVELS = 512  # of a stored weight's size
+
+
+def used_settings(model: CRFTagger, settings: dict[str, Any]) -> dict[str, Any]:
+    """Choose from all settings those that change the model, and write them so that a file can hold them."""
+    here = {"threads", "partial"}  # they belong to the machine and to the corpus
+    used = {name: value for name, value in settings.items() if name not in here}
+    return used | {"features": Path(model.features).name, "candidates": str(model.candidates)}
+
+
+def description(model: CRFTagger) -> dict[str, Any]:
+    """Return the entries of the model file's description that only CRFs have."""
+    proposer = model.proposer_.stored_settings() if model.proposer_ else None
+    template = {"template": model.template_, "separator": model.tag_parts_.separator}
+    return template | {"threshold": model.threshold_, "proposer": proposer}
 
 
 def model_arrays(model: CRFTagger) -> Arrays:

@@ -8,9 +8,8 @@ are weights themselves. A feature or tag bigram never seen in training has weigh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +20,8 @@ from tagger.chain.scores import forbid
 from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer
 from tagger.crf.settings import check_settings, training_fingerprints
-from tagger.crf.storage import model_arrays, restore_model, rounded
-from tagger.crf.summary import crf_summary
+from tagger.crf.storage import description, model_arrays, restore_model, rounded, used_settings
+from tagger.crf.summary import crf_summary, weight_rows
 from tagger.crf.trigrams import TagTrigrams
 from tagger.evaluation.spans import check_metric
 from tagger.features.encoder import Features
@@ -34,6 +33,7 @@ from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms
 from tagger.models.checkpoint import Checkpoint
+from tagger.models.labeled import LabeledRows, LabeledTables
 from tagger.models.monitor import ProgressCallback, TrainingMonitor
 from tagger.models.summary import Section, TransitionTable
 from tagger.sentence import Sentence, Words
@@ -229,9 +229,7 @@ class CRFTagger(Tagger):
             self.weights_ = self.weights_[keep]
 
     def stored_settings(self) -> dict[str, Any]:
-        settings = super().stored_settings()
-        del settings["threads"], settings["partial"]  # they belong to the machine and to the corpus
-        return settings | {"features": Path(self.features).name, "candidates": str(self.candidates)}
+        return used_settings(self, super().stored_settings())
 
     def set_weights(self, weights: ChainWeights) -> None:
         """Set all weights; those of features are rounded."""
@@ -283,6 +281,13 @@ class CRFTagger(Tagger):
     def transition_table(self) -> TransitionTable:
         return TransitionTable.of("weight", self.transitions_, self.start_, self.end_)
 
+    def weight_rows(self) -> Iterator[tuple[str, str, float]]:
+        """List all weights as (feature, tag, weight)."""
+        return weight_rows(self)
+
+    def tables(self) -> LabeledTables:
+        return {"weights": lambda: LabeledRows(("feature", "tag", "weight"), self.weight_rows())}
+
     def score_terms(self, words: Words) -> Terms:
         from tagger.crf.terms import crf_terms
 
@@ -295,6 +300,4 @@ class CRFTagger(Tagger):
         restore_model(self, archive)
 
     def describe(self) -> dict[str, Any]:
-        proposer = self.proposer_.stored_settings() if self.proposer_ else None
-        template = {"template": self.template_, "separator": self.tag_parts_.separator}
-        return template | {"threshold": self.threshold_, "proposer": proposer}
+        return description(self)

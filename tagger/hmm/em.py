@@ -33,7 +33,8 @@ from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions
 from tagger.hmm.scorer import PathScores, candidate_lattice, candidates
 from tagger.hmm.word_tags import WordForm
-from tagger.sentence import Sentence
+from tagger.normalization import NFC, normalized_sentences
+from tagger.sentence import Sentence, Words
 from tagger.words.windows import Windows
 
 EMCallback = Callable[[str, int, float], None]  # the text's name, the iteration, log p(text) + log prior
@@ -136,6 +137,19 @@ class EMTrainer:
         return float(gain.sum() + (self.mass * np.log(factor)).sum())
 
 
+def learn_from_texts(
+    texts: Sequence[EMText],
+    transitions: LexicalizedTransitions,
+    emissions: EmissionModel,
+    iterations: int,
+    watch: EMCallback,
+) -> tuple[LexicalizedTransitions, EmissionModel]:
+    """Run EM on one text after the other."""
+    for text in texts:
+        transitions, emissions = EMTrainer(text, transitions, emissions).learn(iterations, watch)
+    return transitions, emissions
+
+
 def partial_text(
     sentences: Sequence[Sentence], choices: Choices, tag_set: list[str], emissions: EmissionModel
 ) -> list[EMText]:
@@ -158,6 +172,15 @@ def partial_text(
         allowed[i][t] = row
     emissions.check_choices([forms[i][t] for i, t in places], choices.allowed, tag_set)
     return [EMText("partly tagged text", list(forms.values()), list(allowed.values()))]
+
+
+def untagged_text(sentences: Sequence[Words], tagged_tokens: int, emissions: EmissionModel) -> list[EMText]:
+    """Collect the untagged sentences; together they weigh no more than the tagged ones. No text if there are none."""
+    words = list(normalized_sentences([words for words in sentences if len(words)], NFC))
+    tokens = sum(map(len, words))
+    if not tokens:
+        return []
+    return [EMText("untagged text", emissions.forms(words), None, min(1.0, tagged_tokens / tokens))]
 
 
 def gather(scores: np.ndarray, lines: np.ndarray, tokens: np.ndarray) -> np.ndarray:
