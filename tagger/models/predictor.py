@@ -22,6 +22,7 @@ from tagger.corpus.schemes import allowed_steps
 from tagger.errors import TaggerError
 from tagger.evaluation.spans import score_by
 from tagger.models.results import by_sentence, n_best
+from tagger.models.text import TextMethods
 from tagger.sentence import Sentence, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
 
@@ -36,7 +37,7 @@ SCORERS, CANDIDATE_SCORERS = "_scorers", "_candidate_scorers"  # the attributes 
 Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags allowed at their tokens (N, K)
 
 
-class Predictor(ABC):
+class Predictor(TextMethods, ABC):
     """A model that tags sentences. `X` holds word lists or Sentences, `y` tag lists, both in any iterable."""
 
     classes_: list[str]  # the K tags, sorted

@@ -3,6 +3,7 @@
 Read in this order:
 
 - `annotator`: tags, probabilities and n-best taggings for a block of sentences;
+- `text`: texts and sentences of a program;
 - `fast_path`: plain lines to word/TAG lines, without a `Sentence` object;
 - `constraints`: tags that a user allows or has given already;
 - `chunks`: sentences in blocks, early when the input pauses;

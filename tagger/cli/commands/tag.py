@@ -43,7 +43,7 @@ from tagger.errors import CorpusError, several
 from tagger.files.reading import Lines
 from tagger.files.writing import open_output
 from tagger.models.predictor import Predictor
-from tagger.models.store import load_models
+from tagger.models.store import load_model
 from tagger.tagging.annotator import Annotator
 from tagger.tagging.constraints import Constraints, read_lexicon
 from tagger.tagging.fast_path import writable
@@ -122,7 +122,7 @@ def command(
     check_tokenize_options(files, input_format, tokenize, text_column, keep_tags)
     check_output_options(write_as, to_column, nbest, probabilities, min_probability)
     tag_map = load_tag_map(map_path)
-    model = load_models(model_paths)
+    model = load_model(*model_paths)
     if tokenize == MODEL_TOKENIZER:
         tokenize = model.tokenizer_ or TOKENIZERS[0]
     check_inputs(files, encoding, tokenize, quiet)
