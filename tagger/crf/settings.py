@@ -19,7 +19,7 @@ MIN_THRESHOLD, MAX_THRESHOLD = 1e-9, 0.5  # of a candidate's probability
 
 def check_settings(model: CRFTagger) -> None:
     """Refuse settings that are out of range."""
-    check_chain(model.order, model.candidates)
+    check_chain(model.order, model.candidates, model.orders)
     if not (0 <= model.l2 < np.inf and 0 <= model.l1 < np.inf and model.tolerance >= 0):
         settings = f"l1={model.l1}, l2={model.l2}, tolerance={model.tolerance}"
         raise TrainingError(f"expected l1, l2 and tolerance from 0 up, got {settings}")
@@ -29,10 +29,12 @@ def check_settings(model: CRFTagger) -> None:
         raise TrainingError(f"expected whole numbers from 1 up (threads from 0), got {settings}")
 
 
-def check_chain(order: int, candidates: str | float) -> None:
+def check_chain(order: int, candidates: str | float, orders: Sequence[int] = (0, 1, 2)) -> None:
     """Refuse an order and candidates that are invalid, alone or together."""
-    if order not in (1, 2):
-        raise TrainingError(f"order: expected 1 or 2, got {order!r}")
+    if order not in orders:
+        raise TrainingError(f"order: expected {', '.join(map(str, orders[:-1]))} or {orders[-1]}, got {order!r}")
+    if order == 0 and candidates not in ("auto", "all"):
+        raise TrainingError(f"candidates: expected auto or all with order 0, got {candidates!r}. Use order 1.")
     if candidates == "all" and order == 2:
         raise TrainingError("candidates: expected auto or a number with order 2, got all. Use order 1.")
     if candidates in ("auto", "all"):

@@ -71,7 +71,7 @@ def model_arrays(model: CRFTagger) -> Arrays:
 def restore_model(model: CRFTagger, archive: Archive) -> None:
     """Set the attributes of a CRF from the arrays of a file; settings and `classes_` are set already."""
     K = len(model.classes_)
-    archive.check(model.order in (1, 2), f"expected its order as 1 or 2, got {model.order}")
+    archive.check(model.order in (0, 1, 2), f"expected its order as 0, 1 or 2, got {model.order}")
     model.template_ = archive.setting("template", str)
     model.proposer_, model.threshold_ = restore_proposer(model, archive), archive.meta.get("threshold")
     if model.proposer_ is None or archive.has("words.blob"):
@@ -110,11 +110,12 @@ def restore_proposer(model: CRFTagger, archive: Archive) -> HMMTagger | None:
     """Read the HMM of a model with candidates, and its weight; None for a model without."""
     settings, threshold = archive.meta.get("proposer"), archive.meta.get("threshold")
     if settings is None:
-        archive.check(model.order == 1 and threshold is None, "expected the HMM that proposes its candidates")
+        archive.check(model.order < 2 and threshold is None, "expected the HMM that proposes its candidates")
         model.posterior_weight_ = np.empty(0, np.float32)
         return None
     from tagger.hmm.tagger import HMMTagger
 
+    archive.check(model.order > 0, "expected no HMM with order 0")
     fits = isinstance(threshold, float) and MIN_THRESHOLD <= threshold < MAX_THRESHOLD
     archive.check(fits, f"expected a threshold from {MIN_THRESHOLD:g} to {MAX_THRESHOLD}")
     model.posterior_weight_ = archive.take("posterior", "f", 1).astype(np.float32)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class CRFTagger(Tagger):
     Parameters
     ----------
     order : int
-        1 or 2, the number of previous tags that a tag depends on; 2 needs candidates.
+        0, 1 or 2, the number of previous tags that a tag depends on; 0 is a softmax for each token, 2 needs candidates.
     candidates : str or float
         The tags that are considered for a token: ``all``, or those that an HMM, trained along, gives a probability
         above this number, e.g. 0.001. ``auto`` is 0.001 for order 2 and for more than 128 tags, else ``all``.
@@ -63,14 +63,10 @@ class CRFTagger(Tagger):
         Feature template: the name of a shipped one (``default``, ``comparison``) or a file.
     l2, l1 : float
         Weights of the penalty ``l2 · ‖w‖² + l1 · ‖w‖₁``. With ``l1`` above 0 many weights become zero.
-    max_iterations : int
-        Training stops after this number of iterations.
-    tolerance : float
-        Training stops when the loss falls by less than this share of itself in ten iterations.
-    min_count : int
-        Features that occur fewer times in the corpus are left out.
-    min_pair_count : int
-        The same limit for features of several words.
+    max_iterations, tolerance
+        Training stops after this number of iterations, or when the loss falls by less than this share in ten of them.
+    min_count, min_pair_count : int
+        Features that occur fewer times in the corpus are left out; the second is for features of several words.
     patience : int
         With a dev set, training stops after this number of scorings without a gain; it is scored every five iterations.
     scheme : str
@@ -91,6 +87,7 @@ class CRFTagger(Tagger):
     """
 
     kind = "crf"
+    orders: ClassVar[tuple[int, ...]] = (0, 1, 2)
     order: int = 1
     candidates: str | float = "auto"
     features: str = "default"
@@ -201,7 +198,7 @@ class CRFTagger(Tagger):
 
     def uses_candidates(self, K: int, columns: bool) -> bool:
         """Return what candidates="auto" means for K tags, and for templates that look at columns."""
-        return self.order == 2 or (K > MAX_DENSE_TAGS and not columns)
+        return self.order == 2 or (self.order == 1 and K > MAX_DENSE_TAGS and not columns)
 
     def trainer(self, corpus: EncodedCorpus, layout: ParameterLayout, sentences: Sequence[Sentence]) -> Trainer:
         """Make the trainer of an encoded corpus."""
@@ -225,8 +222,7 @@ class CRFTagger(Tagger):
         """Drop the parameters that an L1 penalty or rounding brought to zero, and features that have none left."""
         keep = self.weights_ != 0
         if not keep.all():
-            self.features_ = self.features_.restricted(keep)
-            self.weights_ = self.weights_[keep]
+            self.features_, self.weights_ = self.features_.restricted(keep), self.weights_[keep]
 
     def stored_settings(self) -> dict[str, Any]:
         return used_settings(self, super().stored_settings())

@@ -53,8 +53,8 @@ def command(
     if len(paths) > 1:
         raise click.UsageError("-m: expected one model, got several. Inspect one at a time.")
     if (card or table) and (report or as_program or (card and table)):
-        option, kind = ("--card", "text") if card else ("--table", "TSV")
-        raise click.UsageError(f"{option}: expected no --json, no --report and no --table: it writes {kind}.")
+        option, other, kind = ("--card", "--table", "text") if card else ("--table", "--card", "TSV")
+        raise click.UsageError(f"{option}: expected no --json, --report or {other}: it writes {kind}.")
     name = paths[0]
     if card or table:
         write_text(output, card_text(name) if card else table_text(name, table or ""))
