@@ -85,13 +85,18 @@ def test_order_0_is_a_softmax_for_each_token():
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
-def test_all_weights_can_be_listed_as_rows(order):
-    model = CRFTagger(max_iterations=10, order=order).fit(CORPUS)
+def test_all_weights_can_be_listed_as_rows(order, tmp_path):
+    template = tmp_path / "template.txt"
+    template.write_text("word[0]\nsuffix:2[0] & word[1]\n" + "@ lower[0]\n" * (order > 0))
+    model = CRFTagger(max_iterations=10, order=order, features=str(template), min_pair_count=1).fit(CORPUS)
     rows = {(feature, tag): weight for feature, tag, weight in model.weight_rows()}
     names = [*model.classes_, *model.tag_parts_.names]
+    steps = [(f" & previous tag {u}", v) for u in model.classes_ for v in model.classes_]
+    columns = [*(("", name) for name in names), *steps]
     features = weight_table(model.features_, model.weights_)
     for (feature, column), weight in features.items():
-        assert rows.pop((feature, names[column])) == weight
+        step, name = columns[column]
+        assert rows.pop(("@ " * bool(step) + feature + step, name)) == weight
     for i, j in np.argwhere(model.transitions_):
         assert rows.pop((f"previous tag {names[i]}", names[j])) == model.transitions_[i, j]
     for k, tag in enumerate(model.classes_):

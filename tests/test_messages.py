@@ -37,6 +37,7 @@ from tagger import (
     write_corpus,
 )
 from tagger.corpus.tag_map import read_tag_map
+from tagger.crf.settings import check_templates
 from tagger.errors import CorpusError, FileError, ModelError, TaggerError, TemplateError, TrainingError
 from tagger.experiments.crossval import fold_numbers
 from tagger.features.template import parse_templates, template_text
@@ -157,7 +158,7 @@ REFUSED = {
     "train-hmm good.txt -o none/": "none/",
     "train-hmm good.txt -o good.txt": "good.txt",
     "tag good.txt -o none/out.txt": "none/out.txt",
-    "tag good.txt -o none/": "none/",
+    "tag good.txt -o .": "good.txt",
     "tag good.txt -o good.txt": "good.txt",
     "tag good.txt -o model.npz": "model.npz",
     "tag -m none.npz": "none.npz",
@@ -188,6 +189,9 @@ REFUSED = {
 
 # Wrong usage: exit code 2. Only the last line is ours; the lines before it are click's.
 WRONG_USAGE = [
+    "tag good.txt --part 1/2",
+    "tag good.txt -o new/ --part 3/2",
+    "tag -o new/",
     "train-crf good.txt --patience 3",
     "train-crf good.txt --tune --resume",
     "train-crf good.txt --tune --partial",
@@ -298,6 +302,10 @@ CALLS = {
     "fit: a lexicon for a textbook model": (
         ValueError,
         lambda: HMMTagger(unknown="floor").fit(ONE, lexicon={"a": ["A"]}),
+    ),
+    "fit: order 0 with features of steps": (
+        TrainingError,
+        lambda: check_templates(0, parse_templates("word[0]\n@ lower[0]")),
     ),
     "fit: order 0 with candidates": (TrainingError, lambda: CRFTagger(order=0, candidates=0.01).fit(ONE)),
     "fit: another tag set for dev": (TrainingError, lambda: CRFTagger().fit(ONE, X_dev=[Sentence(["a"], ["B"])])),

@@ -199,7 +199,6 @@ def test_the_table_of_words_of_the_default_model_has_what_it_scores(corpus):
         ({"order": 1, "pseudo_count": -1.0}, {}, "pseudo_count=-1.0"),
         ({"unknown": "suffix", "partial": True}, {}, "partial: expected none with"),
         ({"unknown": "suffix"}, {"lexicon": {"dog": ["N"]}}, "lexicon: expected none with"),
-        ({"unknown": "suffix"}, {"unlabeled": [["dog"]]}, "unlabeled: expected none with"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(settings, given, message):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagger.errors import TrainingError
+from tagger.escaping import quote
+from tagger.features.template import Template
 from tagger.models.checkpoint import corpus_fingerprint, fingerprint
 from tagger.sentence import Sentence
 
@@ -46,6 +48,13 @@ def check_chain(order: int, candidates: str | float, orders: Sequence[int] = (0,
     if not fits:
         expected = f"expected auto, all or a number from {MIN_THRESHOLD:g} to {MAX_THRESHOLD}"
         raise TrainingError(f"candidates: {expected}, got {candidates!r}")
+
+
+def check_templates(order: int, templates: Sequence[Template]) -> None:
+    """Refuse templates of steps where there are no steps."""
+    steps = [str(template) for template in templates if template.of_steps]
+    if order == 0 and steps:
+        raise TrainingError(f"features: expected no lines with @ with order 0, got {quote(steps[0])}. Use order 1.")
 
 
 def training_fingerprints(

@@ -73,6 +73,13 @@ class Skipped:
             self.faults.append(str(error))
 
 
+def raise_or_skip(error: CorpusError, skipped: Skipped | None) -> None:
+    """Raise the error of a faulty line or sentence, or record it as skipped."""
+    if skipped is None:
+        raise error
+    skipped.add(error)
+
+
 class Lines:
     """Iterator over the numbered lines of one input, without line ends.
 

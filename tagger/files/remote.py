@@ -97,6 +97,15 @@ def remote_size(path: str) -> int:
     return int(store.size(name) or 0)
 
 
+def remote_key(path: str) -> str:
+    """Return a text that changes whenever the file does, such as its entity tag."""
+    store, name = file_system(path)
+    try:
+        return str(store.ukey(name))
+    except Exception as error:
+        raise FileError(f"cannot read {path}: {explained(error).strerror}") from error
+
+
 @contextlib.contextmanager
 def remote_writer(path: str) -> Iterator[IO[bytes]]:
     """Open a binary file that replaces the one at an address when the block ends without an error."""

@@ -21,7 +21,7 @@ from tagger.corpus.partial import OPEN, Choices, read_choices
 from tagger.corpus.schemes import training_scheme
 from tagger.features.word_classes import WordClasses
 from tagger.files import resources
-from tagger.hmm.em import EMCallback, learn_from_texts, partial_text, untagged_text
+from tagger.hmm.em import EMCallback, EMTrainer, partial_text
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions, count_bigrams, learn_transitions
 from tagger.hmm.scorer import first_order_scorer, path_terms, second_order_scorer
@@ -36,7 +36,7 @@ from tagger.models.base import Tagger, Terms
 from tagger.models.labeled import LabeledTables, SparseTable
 from tagger.models.summary import Section, TransitionTable
 from tagger.normalization import NFC, normalized_keys
-from tagger.sentence import Sentence, Words, sentence_list, words_of
+from tagger.sentence import Sentence, Words
 from tagger.words.lexicon import Lexicon
 from tagger.words.overlap import fingerprints
 from tagger.words.windows import Windows
@@ -57,7 +57,7 @@ class HMMTagger(Tagger):
     partial : bool
         Accept partly tagged sentences, with tags such as ``?`` or ``NN|VB``; only with order 2.
     em_iterations : int
-        Iterations of EM on partly tagged and untagged text.
+        Iterations of EM on partly tagged sentences.
     scheme : str
         Span scheme of the tags: ``bio``, ``iob1``, ``bioes``, ``bmes`` or ``none``; ``auto`` recognises it. Steps that
         it forbids have no part in decoding.
@@ -145,7 +145,6 @@ class HMMTagger(Tagger):
         X_dev: Iterable[Any] | None = None,
         y_dev: Iterable[Any] | None = None,
         *,
-        unlabeled: Iterable[Any] = (),
         lexicon: Mapping[str, Sequence[str]] | None = None,
         classes: WordClasses | None = None,
         watch: EMCallback = lambda text, iteration, objective: None,
@@ -160,8 +159,6 @@ class HMMTagger(Tagger):
             The tags of X.
         X_dev, y_dev : optional
             A dev set; it is checked and otherwise unused, because counting has nothing to stop early.
-        unlabeled : iterable of Sentence or of word lists
-            Untagged sentences for EM; only with order 2.
         lexicon : mapping of str to tags, optional
             The tags that words may have.
         classes : WordClasses, optional
@@ -182,19 +179,15 @@ class HMMTagger(Tagger):
             If the sentences or the lexicon are.
         """
         self.check_settings()
-        raw = [words_of(sentence) for sentence in sentence_list(unlabeled, "unlabeled")]
-        given = {"partial": self.partial, "unlabeled": bool(raw), "lexicon": bool(lexicon)}
+        given = {"partial": self.partial, "lexicon": bool(lexicon)}
         self.textbook.check(given | {"classes": classes is not None and self.unknown != DEFAULT})
-        if raw and self.order == 1:
-            raise ValueError("unlabeled: expected none with order 1, which is counted only. Use order 2.")
         sentences = training_sentences(X, y)
         dev_sentences(X_dev, y_dev)
-        return self.learn(sentences, raw, normalized_keys(lexicon or {}), classes and classes.normalized(NFC), watch)
+        return self.learn(sentences, normalized_keys(lexicon or {}), classes and classes.normalized(NFC), watch)
 
     def learn(
         self,
         sentences: list[Sentence],
-        raw: Sequence[Words] = (),
         lexicon: Mapping[str, Sequence[str]] | None = None,
         classes: WordClasses | None = None,
         watch: EMCallback = lambda text, iteration, objective: None,
@@ -202,15 +195,10 @@ class HMMTagger(Tagger):
         """Learn from sentences that are checked and in the model's normalisation form, as `fit` passes them."""
         choices = self.count(sentences, lexicon or {}, classes)
         self.scheme_ = training_scheme(self.scheme, sentences, self.classes_)
-        emissions = self.emission_model_
-        if isinstance(emissions, EmissionModel):
-            untagged = untagged_text(raw, self.summary_["tokens"], emissions)
-            if untagged:
-                self.summary_["unlabeled"] = sum(map(len, untagged[0].sentences))
-            texts = [*partial_text(sentences, choices, self.classes_, emissions), *untagged]
-            self.transition_model_, self.emission_model_ = learn_from_texts(
-                texts, self.transition_model_, emissions, self.em_iterations, watch
-            )
+        if isinstance(self.emission_model_, EmissionModel):
+            for text in partial_text(sentences, choices, self.classes_, self.emission_model_):
+                trainer = EMTrainer(text, self.transition_model_, self.emission_model_)
+                self.transition_model_, self.emission_model_ = trainer.learn(self.em_iterations, watch)
         return self
 
     def check_settings(self) -> None:

@@ -90,10 +90,13 @@ class Predictor(TextMethods, ABC):
         """
         score = self.scorer()
         sentences = X if self.wanted_columns_ else [words_of(sentence) for sentence in X]
-        tokens = max(MIN_LATTICE_TOKENS, LATTICE_CELLS // len(self.classes_))
-        for group in batches([len(sentence) for sentence in sentences], tokens):
+        for group in batches([len(sentence) for sentence in sentences], self.lattice_tokens()):
             lattice = score([sentences[i] for i in group.tolist()])
             yield group, lattice.restrict(allowed([X[i] for i in group.tolist()])) if allowed else lattice
+
+    def lattice_tokens(self) -> int:
+        """Return about how many tokens to decode together."""
+        return max(MIN_LATTICE_TOKENS, LATTICE_CELLS // len(self.classes_))
 
     def allowed_steps(self) -> np.ndarray | None:
         """Tell which tag may follow which by the span scheme, (K + 1, K + 1); None without one."""

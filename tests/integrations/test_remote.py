@@ -148,3 +148,38 @@ def test_commands_take_addresses(tmp_path):
     assert over.code == 1 and "input" in over.err
     missing = run(tmp_path, "tag", "file:///no/such/file.txt", "-m", model)
     assert missing.code == 1 and "No such file" in missing.err
+
+
+@pytest.fixture(scope="module")
+def bucket():
+    """The address of a bucket of a server for tests on this machine."""
+    server_module = pytest.importorskip("moto.server")
+    pytest.importorskip("s3fs")
+    server = server_module.ThreadedMotoServer("127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            patch.setenv(name, "test")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        fsspec.filesystem("s3").mkdir("tests")
+        yield "s3://tests"
+    server.stop()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_object_stores(bucket, tmp_path):
+    write_corpus(f"{bucket}/a/small.txt.gz", SMALL)
+    assert read_corpus(f"{bucket}/a/small.txt.gz") == SMALL
+    model = HMMTagger().fit(SMALL)
+    save_model(model, f"{bucket}/hmm.npz")
+    assert load_model(f"{bucket}/hmm.npz").predict(SMALL) == model.predict(SMALL)
+    assert exists(f"{bucket}/hmm.npz") and not exists(f"{bucket}/none.npz")
+    with pytest.raises(RuntimeError), atomic_writer(f"{bucket}/half") as stream:
+        stream.write(b"half")
+        raise RuntimeError
+    assert not exists(f"{bucket}/half")
+    with pytest.raises(FileError, match="s3://no-such-bucket-here/x"):
+        list(Lines("s3://no-such-bucket-here/x"))
