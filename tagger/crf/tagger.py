@@ -16,7 +16,7 @@ import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer, dense_scorer
-from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
+from tagger.corpus.labels import check_dev, corpus_size, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer, step_tokens
 from tagger.crf.settings import check_settings, training_fingerprints
 from tagger.crf.storage import description, model_arrays, restore_model, rounded, used_settings
@@ -33,13 +33,14 @@ from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms
 from tagger.models.checkpoint import Checkpoint
 from tagger.models.labeled import LabeledRows, LabeledTables
-from tagger.models.monitor import ProgressCallback, TrainingMonitor
+from tagger.models.monitor import ProgressCallback
 from tagger.models.summary import Section, TransitionTable
 from tagger.sentence import Sentence, Words
 
 if TYPE_CHECKING:
     from tagger.chain.candidate_lattice import CandidateScorer
     from tagger.crf.candidates.scorer import ProposalScorer
+    from tagger.crf.encode import Encoding
     from tagger.crf.parameters import ChainWeights, EncodedCorpus, ParameterLayout
     from tagger.crf.trainer import Trainer
     from tagger.hmm.tagger import HMMTagger
@@ -153,10 +154,8 @@ class CRFTagger(Tagger):
         TemplateError
             If the template cannot be read, or names word classes that are not given.
         """
-        from threadpoolctl import threadpool_limits
-
         from tagger.crf.encode import form_of
-        from tagger.crf.trainer import DEV_EVERY
+        from tagger.crf.trainer import learn_weights
 
         check_settings(self)
         sentences = training_sentences(X, y, form_of(init))
@@ -166,28 +165,20 @@ class CRFTagger(Tagger):
         check_metric(self.metric, self.scheme_)
         trainer = self.trainer(corpus, layout, sentences)
         trainer.check_memory()
-        monitor = TrainingMonitor(
-            use_weights=lambda weights: self.set_weights(layout.split(trainer.model_weights(weights))),
-            score=self.score,
-            dev=dev,
-            dev_every=DEV_EVERY,
-            patience=self.patience,
-            watch=watch,
-            checkpoint=checkpoint,
-            fingerprints=training_fingerprints(self, sentences, dev, init) if checkpoint else {},
-            metric=self.metric,
-        )
-        with threadpool_limits(limits=1, user_api="blas"):
-            self.conclude(sentences, monitor.run(trainer.train))
+        prints = training_fingerprints(self, sentences, dev, init) if checkpoint else {}
+        learn_weights(self, trainer, corpus_size(sentences), dev, watch, checkpoint, prints)
         return self
 
     def encode(
         self, sentences: Sequence[Sentence], init: CRFTagger | None = None, classes: WordClasses | None = None
     ) -> tuple[EncodedCorpus, ParameterLayout]:
-        """Encode a corpus, keep all that is learned by counting, and return what the weights are learned from."""
+        """Encode a corpus, and `keep` the encoding."""
         from tagger.crf.encode import encode_corpus
 
-        encoding = encode_corpus(self, sentences, init, classes)
+        return self.keep(encode_corpus(self, sentences, init, classes))
+
+    def keep(self, encoding: Encoding) -> tuple[EncodedCorpus, ParameterLayout]:
+        """Keep all that is learned by counting, and return what the weights are learned from."""
         self.classes_, self.template_, self.scheme_ = encoding.tag_set, encoding.template, encoding.scheme
         self.lexicon_, self.seen_, self.trigram_keys_ = encoding.lexicon, encoding.seen, encoding.layout.trigrams
         self.features_, self.tag_parts_ = encoding.corpus.features, encoding.corpus.tag_parts
@@ -210,10 +201,10 @@ class CRFTagger(Tagger):
         settings = {name: getattr(self, name) for name in ("l2", "l1", "max_iterations", "tolerance")}
         return settings | {"threads": self.threads or available_cores()}
 
-    def conclude(self, sentences: Sequence[Sentence], figures: dict[str, Any]) -> None:
+    def conclude(self, size: dict[str, int], figures: dict[str, Any]) -> None:
         """Finish a training whose weights are set: drop those that are zero, and write the summary."""
         self.drop_zeros()
-        self.summary_ = {"sentences": len(sentences), "tokens": sum(map(len, sentences))} | figures
+        self.summary_ = size | figures
         if self.proposer_ is not None:
             self.summary_ |= {"candidates": self.threshold_, "right tag no candidate": self.missed_}
 

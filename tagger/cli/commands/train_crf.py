@@ -24,6 +24,7 @@ from tagger.cli.options import (
 )
 from tagger.cli.paths import InputFile
 from tagger.cli.raw_text import check_class_sources, class_options, load_word_classes
+from tagger.cli.scheduler import open_executor, scheduler_option
 from tagger.cli.spans import settle_scheme
 from tagger.cli.training import (
     check_monitoring,
@@ -86,6 +87,7 @@ crf_options = combine(
         "--threads", type=Count(0, MAX_WORKERS), metavar="N", default=0, help="Threads, e.g. 4.  [default: all cores]"
     ),
     max_memory_option(FREE_MEMORY),
+    scheduler_option("Train"),
 )
 
 
@@ -129,12 +131,15 @@ def train(
     init: str | None,
     unlabeled: tuple[str, ...],
     classes: str | None,
+    scheduler: str | None = None,
     members: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> None:
     """Train a CRF, or a model that is made of CRFs, as the options of a command say; `members` are passed to `fit`."""
     begin = time.perf_counter()
     check_options(kind, dev, tune, resume, settings)
+    if scheduler and not tune:
+        raise click.UsageError("--scheduler: expected --tune as well.")
     check_class_sources({"--init": init, "--unlabeled": unlabeled, "--classes": classes})
     check_monitoring(dev, checkpoint, quiet)
     initial = load_initial(init) if init else None
@@ -151,7 +156,8 @@ def train(
     model.tokenizer_ = tokenizer
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with GracefulStop() as stop:
-        tuning = Tuning(model, sentences, dev_sentences, initial, table, quiet, stop) if tune else None
+        run = open_executor(scheduler) if scheduler else None
+        tuning = Tuning(model, sentences, dev_sentences, initial, table, quiet, stop, run) if tune else None
         if tuning is None or tuning.run():
             with progress_reporter(model.max_iterations, log, quiet, stop) as watch:
                 model.fit(
