@@ -8,10 +8,9 @@ are weights themselves. A feature or tag bigram never seen in training has weigh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,8 +19,8 @@ from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.corpus.labels import check_dev, corpus_size, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer, step_tokens
 from tagger.crf.settings import check_settings, training_fingerprints
-from tagger.crf.storage import model_arrays, restore_model, rounded
-from tagger.crf.summary import crf_summary
+from tagger.crf.storage import description, model_arrays, restore_model, rounded, used_settings
+from tagger.crf.summary import crf_summary, weight_rows
 from tagger.crf.trigrams import TagTrigrams
 from tagger.evaluation.spans import check_metric
 from tagger.features.encoder import Features
@@ -33,6 +32,7 @@ from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms
 from tagger.models.checkpoint import Checkpoint
+from tagger.models.labeled import LabeledRows, LabeledTables
 from tagger.models.monitor import ProgressCallback
 from tagger.models.summary import Section, TransitionTable
 from tagger.sentence import Sentence, Words
@@ -55,7 +55,7 @@ class CRFTagger(Tagger):
     Parameters
     ----------
     order : int
-        1 or 2, the number of previous tags that a tag depends on; 2 needs candidates.
+        0, 1 or 2, the number of previous tags that a tag depends on; 0 is a softmax for each token, 2 needs candidates.
     candidates : str or float
         The tags that are considered for a token: ``all``, or those that an HMM, trained along, gives a probability
         above this number, e.g. 0.001. ``auto`` is 0.001 for order 2 and for more than 128 tags, else ``all``.
@@ -63,14 +63,10 @@ class CRFTagger(Tagger):
         Feature template: the name of a shipped one (``default``, ``comparison``) or a file.
     l2, l1 : float
         Weights of the penalty ``l2 · ‖w‖² + l1 · ‖w‖₁``. With ``l1`` above 0 many weights become zero.
-    max_iterations : int
-        Training stops after this number of iterations.
-    tolerance : float
-        Training stops when the loss falls by less than this share of itself in ten iterations.
-    min_count : int
-        Features that occur fewer times in the corpus are left out.
-    min_pair_count : int
-        The same limit for features of several words.
+    max_iterations, tolerance
+        Training stops after this number of iterations, or when the loss falls by less than this share in ten of them.
+    min_count, min_pair_count : int
+        Features that occur fewer times in the corpus are left out; the second is for features of several words.
     patience : int
         With a dev set, training stops after this number of scorings without a gain; it is scored every five iterations.
     scheme : str
@@ -91,6 +87,7 @@ class CRFTagger(Tagger):
     """
 
     kind = "crf"
+    orders: ClassVar[tuple[int, ...]] = (0, 1, 2)
     order: int = 1
     candidates: str | float = "auto"
     features: str = "default"
@@ -191,7 +188,7 @@ class CRFTagger(Tagger):
 
     def uses_candidates(self, K: int, columns: bool) -> bool:
         """Return what candidates="auto" means for K tags, and for templates that look at columns."""
-        return self.order == 2 or (K > MAX_DENSE_TAGS and not columns)
+        return self.order == 2 or (self.order == 1 and K > MAX_DENSE_TAGS and not columns)
 
     def trainer(self, corpus: EncodedCorpus, layout: ParameterLayout, sentences: Sequence[Sentence]) -> Trainer:
         """Make the trainer of an encoded corpus."""
@@ -215,13 +212,10 @@ class CRFTagger(Tagger):
         """Drop the parameters that an L1 penalty or rounding brought to zero, and features that have none left."""
         keep = self.weights_ != 0
         if not keep.all():
-            self.features_ = self.features_.restricted(keep)
-            self.weights_ = self.weights_[keep]
+            self.features_, self.weights_ = self.features_.restricted(keep), self.weights_[keep]
 
     def stored_settings(self) -> dict[str, Any]:
-        settings = super().stored_settings()
-        del settings["threads"], settings["partial"]  # they belong to the machine and to the corpus
-        return settings | {"features": Path(self.features).name, "candidates": str(self.candidates)}
+        return used_settings(self, super().stored_settings())
 
     def set_weights(self, weights: ChainWeights) -> None:
         """Set all weights; those of features are rounded."""
@@ -273,6 +267,13 @@ class CRFTagger(Tagger):
     def transition_table(self) -> TransitionTable:
         return TransitionTable.of("weight", self.transitions_, self.start_, self.end_)
 
+    def weight_rows(self) -> Iterator[tuple[str, str, float]]:
+        """List all weights as (feature, tag, weight)."""
+        return weight_rows(self)
+
+    def tables(self) -> LabeledTables:
+        return {"weights": lambda: LabeledRows(("feature", "tag", "weight"), self.weight_rows())}
+
     def score_terms(self, words: Words) -> Terms:
         from tagger.crf.terms import crf_terms
 
@@ -285,6 +286,4 @@ class CRFTagger(Tagger):
         restore_model(self, archive)
 
     def describe(self) -> dict[str, Any]:
-        proposer = self.proposer_.stored_settings() if self.proposer_ else None
-        template = {"template": self.template_, "separator": self.tag_parts_.separator}
-        return template | {"threshold": self.threshold_, "proposer": proposer}
+        return description(self)
