@@ -30,7 +30,6 @@ from tagger.chain.scores import Chain, forbid, path_scores
 from tagger.corpus.partial import Choices
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.score_tables import TableBuilder
-from tagger.words.windows import Windows
 
 
 @dataclass(frozen=True)
@@ -139,15 +138,15 @@ class PenalizedLikelihood(Objective):
         self.tags = corpus.tags[order]
         self.open = open_rows(corpus.choices, order, self.rows)
         self.residual = np.empty((len(order), self.tag_parts.columns), self.dtype)
-        windows = Windows(corpus.windows.words, corpus.windows.places[order], corpus.windows.around)
-        self.tables, self.narrow = TableBuilder(replace(corpus, windows=windows), self.dtype, self.rows).build()
+        self.tables, self.narrow, self.wide = TableBuilder(corpus.at(order), self.dtype, self.rows).build()
 
     def pack_losses(self, weights: np.ndarray) -> list[PackLoss]:
         w, *chain_scores, _, _ = self.layout.split(weights)
         chain_scores = list(forbid(self.layout.allowed, *chain_scores))
         w = w.astype(self.dtype)
         tables = self.map(lambda table: table.scores(w, self.tag_parts.columns), self.tables)
-        return self.map(lambda i: self.pack_loss(i, self.emissions(i, w, tables), *chain_scores), self.used)
+        wide = None if self.wide is None else self.wide.weights(w)
+        return self.map(lambda i: self.pack_loss(i, self.emissions(i, w, tables, wide), *chain_scores), self.used)
 
     def feature_gradient(self, residual: np.ndarray) -> np.ndarray:
         gradient = np.zeros(self.layout.features_end)
@@ -155,6 +154,9 @@ class PenalizedLikelihood(Objective):
         sums = self.map(lambda i: self.narrow[i].gradient(residual[self.rows[i]]), self.used)
         for i, own in zip(self.used, sums, strict=True):
             gradient[self.narrow[i].params] += own
+        if self.wide is not None:
+            blocks = self.map(lambda block: block @ residual, self.wide.blocks)
+            gradient[self.wide.params] += np.concatenate(blocks).ravel()[self.wide.cells]
         return gradient
 
     def chain_gradient(self, packs: list[PackLoss]) -> np.ndarray:
@@ -162,13 +164,18 @@ class PenalizedLikelihood(Objective):
         ends = [sum(pack.starts for pack in packs), sum(pack.ends for pack in packs)]
         return np.concatenate([steps.ravel()[self.layout.seen], *ends])
 
-    def emissions(self, i: int, w: np.ndarray, tables: list[np.ndarray]) -> np.ndarray:
-        """Compute the emissions (n, K) of pack i: its narrow features, plus a row of each table."""
+    def emissions(self, i: int, w: np.ndarray, tables: list[np.ndarray], wide: np.ndarray | None = None) -> np.ndarray:
+        """Compute the emissions (n, K) of pack i: its narrow features, a row of each table, wide features with values.
+
+        `wide` are the weights of the last.
+        """
         E = self.narrow[i].scores(w, self.tag_parts.columns)
         added = np.empty_like(E)
         for table, scores in zip(self.tables, tables, strict=True):
             np.take(scores, table.index[self.rows[i]], axis=0, out=added, mode="clip")
             E += added
+        if self.wide is not None:
+            E += self.wide.packs[i] @ wide
         return self.tag_parts.spread(E)
 
     def pack_loss(self, i: int, E: np.ndarray, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> PackLoss:

@@ -5,7 +5,7 @@ A chain has as many transitions as pairs of tags, most of which never occur: onl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +13,10 @@ import numpy as np
 from tagger.arrays.ragged import consecutive, ranges
 from tagger.corpus.partial import OPEN, Choices
 from tagger.crf.candidates.proposal import Proposal
-from tagger.features.encoder import Features, token_keys, word_keys
+from tagger.features.encoder import Features
+from tagger.features.keys import token_keys, word_keys
 from tagger.features.tag_parts import TagParts
+from tagger.features.token_values import TokenValues, Triples
 from tagger.words.windows import Windows
 
 
@@ -34,10 +36,12 @@ class EncodedCorpus:
     is_right: np.ndarray | None = None  # (nodes,) whether a node of the proposal is on an allowed path
     cross_fitted: Proposal | None = None  # the proposal without the right tags
     allowed: np.ndarray | None = None  # (K + 1, K + 1) the steps that a span scheme allows; None: all
+    valued: TokenValues | None = None  # numbers and dicts, for templates that look at any
 
     def templates_at(self, offset: int | None) -> list[int]:
-        """List the templates of one word at this offset; with None, those of several words."""
-        return [t for t, template in enumerate(self.features.templates) if template.offset == offset]
+        """List the templates of one word at this offset; with None, those of several words. None of them has values."""
+        templates = enumerate(self.features.templates)
+        return [t for t, template in templates if template.offset == offset and not template.valued]
 
     def word_features(self, t: int, words: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Find the feature of distinct words and marks (words,) by template t, -1 for none."""
@@ -48,6 +52,15 @@ class EncodedCorpus:
         """Find the feature of each token (N,) by template t, -1 for none."""
         keys = token_keys(self.features.templates[t], self.values, self.windows, self.features.radix)
         return self.features.ids(t, keys)
+
+    def triples(self) -> Triples:
+        """Find the features with values of each token (N,), ordered by token."""
+        return self.features.triples(self.values, self.windows, self.valued)
+
+    def at(self, tokens: np.ndarray) -> EncodedCorpus:
+        """Return the corpus with the windows of these tokens."""
+        windows = Windows(self.windows.words, self.windows.places[tokens], self.windows.around)
+        return replace(self, windows=windows, valued=self.valued and self.valued.at(tokens))
 
 
 class ChainWeights(NamedTuple):

@@ -16,13 +16,18 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.hash_index import Keys
 from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.pack import Pack
-from tagger.features.encoder import Features, token_keys, word_keys
+from tagger.features.encoder import Features
+from tagger.features.keys import token_keys, word_keys
 from tagger.features.parameter_index import ParameterIndex
+from tagger.features.syntax import ATTRIBUTES
 from tagger.features.tag_parts import TagParts
+from tagger.features.template import token_values
+from tagger.features.token_values import TokenValues, Triples
 from tagger.words.cache import WordCache
 from tagger.words.windows import MARKS, Windows, laid_out
 
 TABLE_CELLS = 1 << 18  # the largest table of a template of several words
+VALUES_TOGETHER = 1 << 16  # features with values that are looked up together
 BEFORE, AFTER = range(MARKS)  # the rows of the marks in the cache
 
 
@@ -35,8 +40,11 @@ class FeatureScorer:
             offset: [t for t, template in enumerate(features.templates) if template.offset == offset]
             for offset in features.offsets
         }
-        self.of_several_words = [t for t, template in enumerate(features.templates) if template.offset is None]
-        self.functions_of_several = {c.function for t in self.of_several_words for c in features.templates[t].conjuncts}
+        several = [t for t, template in enumerate(features.templates) if template.offset is None]
+        self.of_several_words = [t for t in several if not features.templates[t].valued]
+        self.functions_of_several = {
+            c.function for t in several for c in features.templates[t].conjuncts if c.name != ATTRIBUTES
+        }
         self.indexes: dict[int, Keys] = {}  # hash index of a template's keys, made when many keys are looked up
         self.cache = WordCache(self.score)
         self.tables: dict[int, np.ndarray] = {}  # for a template of several words: (features + 1, K), the last row zero
@@ -50,7 +58,25 @@ class FeatureScorer:
             E += np.take(self.cache.arrays[f"scores {offset}"], windows.at(offset), axis=0)
         if self.of_several_words:
             self.add_several(E, windows, {name: self.cache.arrays[name] for name in self.functions_of_several})
+        if (valued := token_values(self.features.templates, sentences)) is not None:
+            self.add_valued(E, self.triples(windows, valued.at(pack.tokens)))
         return E
+
+    def triples(self, windows: Windows, valued: TokenValues) -> Triples:
+        """Find the features with values of tokens."""
+        values = {name: self.cache.arrays[name] for name in self.functions_of_several}
+        return self.features.triples(values | self.features.name_values(valued), windows, valued)
+
+    def add_valued(self, E: np.ndarray, triples: Triples) -> None:
+        """Add the weights of features, times their values, to the emissions (N, K)."""
+        for begin in range(0, len(triples.ids), VALUES_TOGETHER):
+            rows, ids, values = triples.only(slice(begin, begin + VALUES_TOGETHER))
+            params, widths = self.features.rows.entries(ids)
+            # Triples are ordered by row, so that a block touches few of them.
+            first, last = int(rows[0]), int(rows[-1]) + 1
+            cells = np.repeat((rows - first) * self.K, widths) + self.features.rows.tags[params]
+            amounts = self.weights[params] * np.repeat(values, widths)
+            E[first:last] += np.bincount(cells, amounts, minlength=(last - first) * self.K).reshape(-1, self.K)
 
     def node_scores(self, sentences: list[Sequence[str]], candidates: Candidates) -> np.ndarray:
         """Compute the scores of nodes (nodes,): of tokens with a choice, 0 elsewhere."""
@@ -67,6 +93,11 @@ class FeatureScorer:
         ids = [self.ids(t, key) for t, key in zip(self.of_several_words, keys, strict=True)]
         params, owners = self.parameters.find(ids, tags)
         scores += np.bincount(owners, weights=self.weights[params], minlength=len(nodes))
+        if (valued := token_values(self.features.templates, sentences)) is not None:
+            triples = self.triples(windows, valued.at(tokens))  # their rows are nodes
+            params, places = self.parameters.find([triples.ids], tags[triples.rows])
+            amounts = self.weights[params] * triples.values[places]
+            scores += np.bincount(triples.rows[places], weights=amounts, minlength=len(nodes))
         out = np.zeros(len(candidates.tags))
         out[nodes] = scores
         return out
@@ -118,7 +149,8 @@ class FeatureScorer:
         for offset, templates in self.by_offset.items():
             keys = [word_keys(features.templates[t], values, features.radix) for t in templates]
             rows[f"scores {offset}"] = self.sums(templates, keys)
-        return {name: values[name] for name in self.functions_of_several} | rows
+        found = {name: values[name] for name in self.functions_of_several} | rows
+        return found or {"no function": np.zeros(len(words) + MARKS, bool)}
 
     def sums(self, templates: list[int], keys: list[np.ndarray]) -> np.ndarray:
         """Add up the weights (rows, K) of the features with these keys (rows,) of each template."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,16 +19,17 @@ from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.chain.scores import forbid
 from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer
-from tagger.crf.settings import check_settings, training_fingerprints
+from tagger.crf.settings import check_settings, function_of, stored_features, training_fingerprints
 from tagger.crf.storage import model_arrays, restore_model, rounded
 from tagger.crf.summary import crf_summary
 from tagger.crf.trigrams import TagTrigrams
 from tagger.evaluation.spans import check_metric
 from tagger.features.encoder import Features
-from tagger.features.observer import Observer
+from tagger.features.observer import FeatureFunction, Observer
 from tagger.features.phrases import PhraseList
 from tagger.features.tag_parts import TagParts
-from tagger.features.template import column_names
+from tagger.features.template import column_names, valued_sources
+from tagger.features.valued import ALL, Selection
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms
@@ -59,8 +59,9 @@ class CRFTagger(Tagger):
     candidates : str or float
         The tags that are considered for a token: ``all``, or those that an HMM, trained along, gives a probability
         above this number, e.g. 0.001. ``auto`` is 0.001 for order 2 and for more than 128 tags, else ``all``.
-    features : str
-        Feature template: the name of a shipped one (``default``, ``comparison``) or a file.
+    features : str or callable
+        Feature template: the name of a shipped one (``default``, ``comparison``) or a file. Or a function from a
+        `Sentence` to a dict of features for each token; it is not stored with the model.
     l2, l1 : float
         Weights of the penalty ``l2 · ‖w‖² + l1 · ‖w‖₁``. With ``l1`` above 0 many weights become zero.
     max_iterations : int
@@ -93,7 +94,8 @@ class CRFTagger(Tagger):
     kind = "crf"
     order: int = 1
     candidates: str | float = "auto"
-    features: str = "default"
+    features: str | FeatureFunction = "default"
+    selection: ClassVar[Selection] = ALL  # of parameters, for features with values
     l2: float = 0.25
     l1: float = 0.0
     max_iterations: int = 200
@@ -134,7 +136,8 @@ class CRFTagger(Tagger):
         Parameters
         ----------
         X, y : iterables
-            Sentences as lists of words, and lists of their tags. Without `y`, X holds tagged `Sentence` objects.
+            Sentences as lists of words, and lists of their tags. Without `y`, X holds tagged `Sentence` objects. In
+            place of a word there may be a dict, or a list of strings, with the features of a token.
         X_dev, y_dev : iterables, optional
             A dev set. Of all weights scored on it, the best are kept.
         watch : callable, optional
@@ -163,8 +166,8 @@ class CRFTagger(Tagger):
         from tagger.crf.trainer import DEV_EVERY
 
         check_settings(self)
-        sentences = training_sentences(X, y, form_of(init))
-        dev = dev_sentences(X_dev, y_dev)
+        sentences = training_sentences(X, y, form_of(init), featured=True)
+        dev = dev_sentences(X_dev, y_dev, featured=True)
         corpus, layout = self.encode(sentences, init, classes)
         check_dev(self.classes_, dev)
         check_metric(self.metric, self.scheme_)
@@ -231,7 +234,7 @@ class CRFTagger(Tagger):
     def stored_settings(self) -> dict[str, Any]:
         settings = super().stored_settings()
         del settings["threads"], settings["partial"]  # they belong to the machine and to the corpus
-        return settings | {"features": Path(self.features).name, "candidates": str(self.candidates)}
+        return settings | {"features": stored_features(self), "candidates": str(self.candidates)}
 
     def set_weights(self, weights: ChainWeights) -> None:
         """Set all weights; those of features are rounded."""
@@ -242,7 +245,8 @@ class CRFTagger(Tagger):
         self.posterior_weight_ = weights.posterior.astype(np.float32)
 
     def observer(self) -> Observer:
-        return Observer(self.lexicon_.form, self.features_.sources, self.lists_)
+        valued = valued_sources(self.features_.templates)
+        return Observer(self.lexicon_.form, self.features_.sources, self.lists_, valued, function_of(self.features))
 
     def scorer_in_form(self) -> Scorer:
         if self.proposer_ is None:

@@ -27,7 +27,9 @@ def crf_terms(model: CRFTagger, words: Words) -> Terms:
         return float(model.weights_[begin:end][of_tag].sum(dtype=np.float64))
 
     def terms(path: Sequence[int], t: int) -> dict[str, float]:
-        weights = {text: weight(feature, path[t]) for text, feature in present[t]}
+        weights: dict[str, float] = {}
+        for text, feature, value in present[t]:
+            weights[text] = weights.get(text, 0.0) + value * weight(feature, path[t])
         weights |= step_terms(model.classes_, model.start_, model.transitions_, model.end_, path, t)
         if posterior is not None:
             weights["probability by the HMM"] = float(posterior[t, path[t]])
