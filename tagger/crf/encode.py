@@ -19,7 +19,7 @@ from tagger.corpus.labels import tag_numbers
 from tagger.corpus.partial import OPEN, Choices, read_choices, renumber_tags
 from tagger.corpus.schemes import AUTO, NO_SCHEME, allowed_steps, training_scheme
 from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD, cross_fit, joined, propose_all, with_gold
-from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+from tagger.crf.parameters import EncodedCorpus, ParameterLayout, step_events
 from tagger.crf.settings import features_name, function_of, uses_feature_dicts
 from tagger.crf.warm_start import continue_from
 from tagger.errors import TrainingError
@@ -103,8 +103,10 @@ def encode_corpus(
     # A token with a choice of tags is an event of each of them.
     tokens, event_tags = choices.events(tags)
     events = Windows(windows.words, windows.places[tokens], windows.around)
-    counted = (settings.min_count, settings.min_pair_count, classes, valued and valued.at(tokens), settings.selection)
-    features, counts, values = learn_features(templates, events, event_tags, tag_parts, *counted)
+    followers, pairs = step_events(trained, tags, choices, K)
+    steps = Windows(windows.words, windows.places[followers], windows.around), pairs
+    counted = (settings.min_count, settings.min_pair_count, classes, steps, valued and valued.at(tokens))
+    features, counts, values = learn_features(templates, events, event_tags, tag_parts, *counted, settings.selection)
     corpus = EncodedCorpus(
         features, values, windows, trained, tags, choices, K, tag_parts, allowed=allowed, valued=valued
     )

@@ -44,11 +44,13 @@ class Cells:
         ids: np.ndarray,
         shape: tuple[int, int],
         dtype: np.dtype,
+        first_column: int = 0,
         values: np.ndarray | None = None,
     ) -> Cells:
         """Build the cells of an array of this shape, where feature ids[i] fires in row rows[i]; -1 is none.
 
-        Features may have values; without them they are 1.
+        The columns of the array are those of the features' weights from `first_column` on. Features may have values;
+        without them they are 1.
         """
         # A column per parameter of the features that fire. Its entries are the rows where its feature fires, times W,
         # plus the parameter's own tag; features are sorted, so `consecutive` lists those rows column after column.
@@ -59,7 +61,7 @@ class Cells:
         entries = consecutive(first, count)
         cells = rows[order].astype(index_type(shape))[entries]
         cells *= shape[1]
-        cells += np.repeat(features.rows.tags[params], count).astype(cells.dtype)
+        cells += np.repeat(features.rows.tags[params] - first_column, count).astype(cells.dtype)
         amounts = np.ones(len(cells), dtype) if values is None else values[order].astype(dtype)[entries]
         arrays = (amounts, cells, np.append(0, np.cumsum(count)))
         return cls(params, csc_array(arrays, shape=(shape[0] * shape[1], len(params))))
@@ -218,4 +220,10 @@ class TableBuilder:
             return Cells.of(self.corpus.features, places, ids.ravel(), shape, self.dtype)
         values = np.append(np.ones(ids.size, np.float32), triples.values)
         places, ids = np.append(places, triples.rows - begin), np.append(ids, triples.ids)
-        return Cells.of(self.corpus.features, places, ids, shape, self.dtype, values)
+        return Cells.of(self.corpus.features, places, ids, shape, self.dtype, values=values)
+
+
+def step_cells(corpus: EncodedCorpus, ids: list[np.ndarray], dtype: np.dtype) -> Cells:
+    """Build the cells of scores (rows, K²) of steps to tokens with these features, each (rows,), -1 for none."""
+    rows, shape = np.tile(np.arange(len(ids[0])), len(ids)), (len(ids[0]), corpus.K**2)
+    return Cells.of(corpus.features, rows, np.concatenate(ids), shape, dtype, corpus.tag_parts.columns)

@@ -16,19 +16,19 @@ import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer, dense_scorer
-from tagger.chain.scores import forbid
 from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
-from tagger.crf.scorer import FeatureScorer
+from tagger.crf.scorer import FeatureScorer, step_tokens
 from tagger.crf.settings import check_settings, function_of, stored_features, training_fingerprints
 from tagger.crf.storage import model_arrays, restore_model, rounded
 from tagger.crf.summary import crf_summary
+from tagger.crf.terms import crf_terms
 from tagger.crf.trigrams import TagTrigrams
 from tagger.evaluation.spans import check_metric
 from tagger.features.encoder import Features
 from tagger.features.observer import FeatureFunction, Observer
 from tagger.features.phrases import PhraseList
 from tagger.features.tag_parts import TagParts
-from tagger.features.template import column_names, valued_sources
+from tagger.features.template import column_names
 from tagger.features.valued import ALL, Selection
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
@@ -60,8 +60,8 @@ class CRFTagger(Tagger):
         The tags that are considered for a token: ``all``, or those that an HMM, trained along, gives a probability
         above this number, e.g. 0.001. ``auto`` is 0.001 for order 2 and for more than 128 tags, else ``all``.
     features : str or callable
-        Feature template: the name of a shipped one (``default``, ``comparison``) or a file. Or a function from a
-        `Sentence` to a dict of features for each token; it is not stored with the model.
+        Feature template: the name of a shipped one (``default``, ``comparison``) or a file; or a function from a
+        `Sentence` to a dict of features for each token, which is not stored.
     l2, l1 : float
         Weights of the penalty ``l2 · ‖w‖² + l1 · ‖w‖₁``. With ``l1`` above 0 many weights become zero.
     max_iterations : int
@@ -92,10 +92,10 @@ class CRFTagger(Tagger):
     """
 
     kind = "crf"
+    selection: ClassVar[Selection] = ALL  # of parameters, for features with values
     order: int = 1
     candidates: str | float = "auto"
     features: str | FeatureFunction = "default"
-    selection: ClassVar[Selection] = ALL  # of parameters, for features with values
     l2: float = 0.25
     l1: float = 0.0
     max_iterations: int = 200
@@ -136,8 +136,8 @@ class CRFTagger(Tagger):
         Parameters
         ----------
         X, y : iterables
-            Sentences as lists of words, and lists of their tags. Without `y`, X holds tagged `Sentence` objects. In
-            place of a word there may be a dict, or a list of strings, with the features of a token.
+            Sentences as lists of words, and lists of their tags. Without `y`, X holds tagged `Sentence` objects. A word
+            may be a dict, or a list of strings, with the features of a token.
         X_dev, y_dev : iterables, optional
             A dev set. Of all weights scored on it, the best are kept.
         watch : callable, optional
@@ -226,10 +226,8 @@ class CRFTagger(Tagger):
 
     def drop_zeros(self) -> None:
         """Drop the parameters that an L1 penalty or rounding brought to zero, and features that have none left."""
-        keep = self.weights_ != 0
-        if not keep.all():
-            self.features_ = self.features_.restricted(keep)
-            self.weights_ = self.weights_[keep]
+        if not (keep := self.weights_ != 0).all():
+            self.features_, self.weights_ = self.features_.restricted(keep), self.weights_[keep]
 
     def stored_settings(self) -> dict[str, Any]:
         settings = super().stored_settings()
@@ -245,13 +243,13 @@ class CRFTagger(Tagger):
         self.posterior_weight_ = weights.posterior.astype(np.float32)
 
     def observer(self) -> Observer:
-        valued = valued_sources(self.features_.templates)
-        return Observer(self.lexicon_.form, self.features_.sources, self.lists_, valued, function_of(self.features))
+        features, function = self.features_, function_of(self.features)
+        return Observer(self.lexicon_.form, features.sources, self.lists_, features.valued, function)
 
     def scorer_in_form(self) -> Scorer:
         if self.proposer_ is None:
-            emissions = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
-            return dense_scorer(self.start_, self.transitions_, self.end_, emissions, self.allowed_steps())
+            scorer = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
+            return dense_scorer(self.start_, self.transitions_, self.end_, scorer, self.allowed_steps(), scorer.steps)
         from tagger.crf.candidates.scorer import proposing_scorer
 
         propose, words = self.proposer_.scorer_in_form(), self.observer().words
@@ -268,12 +266,12 @@ class CRFTagger(Tagger):
 
     def proposal_scorer(self) -> ProposalScorer:
         """Build a scorer of sentences with proposed candidates."""
-        from tagger.crf.candidates.scorer import ChainTable, node_scorer, proposal_scorer
+        from tagger.crf.candidates.scorer import model_scorer
 
-        emissions = node_scorer(self.features_, self.weights_, self.tag_parts_)
-        chain_scores = forbid(self.allowed_steps(), self.start_, self.transitions_, self.end_)
-        table = ChainTable.of(self.order, *chain_scores, self.trigrams_)
-        return proposal_scorer(table, emissions, float(self.posterior_weight_.sum()))  # 0 if there is no weight
+        return model_scorer(self)
+
+    def lattice_tokens(self) -> int:
+        return step_tokens(self.features_, len(self.classes_), super().lattice_tokens())
 
     def build_candidate_scorer(self) -> CandidateScorer | None:
         if self.proposer_ is not None:
@@ -288,8 +286,6 @@ class CRFTagger(Tagger):
         return TransitionTable.of("weight", self.transitions_, self.start_, self.end_)
 
     def score_terms(self, words: Words) -> Terms:
-        from tagger.crf.terms import crf_terms
-
         return crf_terms(self, words)
 
     def arrays(self) -> Arrays:

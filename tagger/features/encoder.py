@@ -32,7 +32,15 @@ from tagger.errors import TemplateError
 from tagger.features.keys import join, restore_keys, split, token_keys, with_marks, word_keys
 from tagger.features.syntax import ATTRIBUTES, Conjunct
 from tagger.features.tag_parts import TagParts
-from tagger.features.template import Template, function_values, functions_of, margin, sources_of, token_values
+from tagger.features.template import (
+    Template,
+    function_values,
+    functions_of,
+    margin,
+    sources_of,
+    token_values,
+    valued_sources,
+)
 from tagger.features.token_values import TokenValues, Triples
 from tagger.features.valued import ALL, Selection, count_values, named_spans, template_triples
 from tagger.features.word_classes import WordClasses
@@ -56,18 +64,24 @@ class Features:
     def __post_init__(self) -> None:
         self.bases = np.cumsum([0, *map(len, self.keys)])  # first feature of each template
         self.functions = functions_of(self.templates)
-        self.sources = sources_of(self.templates)
+        self.sources, self.valued = sources_of(self.templates), valued_sources(self.templates)
         self.radix = len(self.strings) + MARKS
+        self.step_templates = [t for t, template in enumerate(self.templates) if template.of_steps]  # the last ones
 
     @cached_property
     def margin(self) -> int:
         """The largest distance from the token at which a template looks."""
         return margin(self.templates)
 
+    @property
+    def steps_begin(self) -> int:
+        """The first parameter of the features of steps, which are the last ones."""
+        return int(self.rows.bounds[self.bases[len(self.templates) - len(self.step_templates)]])
+
     @cached_property
     def offsets(self) -> list[int]:
         """The offsets at which templates look at one word."""
-        return sorted({t.offset for t in self.templates if t.offset is not None})
+        return sorted({t.offset for t in self.templates if t.offset is not None and not t.of_steps})
 
     def values(self, words: Sequence[Any]) -> dict[str, np.ndarray]:
         """For each function, look up the ids (words + 2,) of its values at the words and of the two marks.
@@ -104,7 +118,8 @@ class Features:
         t = int(np.searchsorted(self.bases, feature, side="right")) - 1
         conjuncts = self.templates[t].conjuncts
         ids = split(self.keys[t][feature - self.bases[t] :][:1], self.radix, len(conjuncts))
-        return " & ".join(self.conjunct_text(c, int(value[0])) for c, value in zip(conjuncts, ids, strict=True))
+        texts = (self.conjunct_text(c, int(value[0])) for c, value in zip(conjuncts, ids, strict=True))
+        return self.templates[t].marked(" & ".join(texts))
 
     def conjunct_text(self, conjunct: Conjunct, value: int) -> str:
         """Write a conjunct with the value of this id as text."""
@@ -114,15 +129,17 @@ class Features:
             return self.strings[value]
         return f"{conjunct}={self.strings[value]}" if self.strings[value] else str(conjunct)
 
-    def present(self, words: Sequence[Any]) -> list[list[tuple[str, int, float]]]:
-        """List the features of each token of a sentence, as text, number and value."""
+    def present(self, words: Sequence[Any], of_steps: bool = False) -> list[list[tuple[str, int, float]]]:
+        """List the features of each token of a sentence, or of the step to it, as text, number and value."""
         windows = Windows.of([words], self.margin)
         values = self.values(windows.words)
-        plain = [t for t, template in enumerate(self.templates) if not template.valued]
+        plain = [t for t, own in enumerate(self.templates) if own.of_steps == of_steps and not own.valued]
         keys = [token_keys(self.templates[t], values, windows, self.radix) for t in plain]
         ids = np.array([self.ids(t, key) for t, key in zip(plain, keys, strict=True)]).reshape(len(plain), len(words))
+        if of_steps:
+            ids[:, :1] = -1  # there is no step to the first token
         present = [[(self.text(feature), feature, 1.0) for feature in row if feature >= 0] for row in ids.T.tolist()]
-        valued = token_values(self.templates, [words])
+        valued = None if of_steps else token_values(self.templates, [words])
         triples = self.triples(values | self.name_values(valued), windows, valued)
         for t, feature, value in zip(*(part.tolist() for part in triples), strict=True):
             present[t].append((self.text(feature), feature, value))
@@ -151,13 +168,19 @@ class Features:
 
     @classmethod
     def restore(
-        cls, archive: Archive, templates: list[Template], columns: int, classes: WordClasses | None
+        cls, archive: Archive, templates: list[Template], tag_parts: TagParts, classes: WordClasses | None
     ) -> Features:
-        """Read the arrays of a model file, with this number of tags and tag parts, and with its word classes."""
+        """Read the arrays of a model file with these tags and word classes."""
         strings = StringTable.restore(archive, "strings")
         keys = [restore_keys(archive, t, template, len(strings) + MARKS) for t, template in enumerate(templates)]
-        rows = RaggedRows.restore(archive, "features", sum(map(len, keys)), columns)
-        return cls(templates, strings, keys, rows, classes)
+        rows = RaggedRows.restore(archive, "features", sum(map(len, keys)), tag_parts.all_columns)
+        features = cls(templates, strings, keys, rows, classes)
+        is_pair = rows.tags >= tag_parts.columns
+        archive.check(
+            not is_pair[: features.steps_begin].any() and bool(is_pair[features.steps_begin :].all()),
+            "expected weights of pairs of tags for its features of steps, and for no others",
+        )
+        return features
 
 
 def learn_features(
@@ -168,13 +191,15 @@ def learn_features(
     min_count: int = 1,
     min_pair_count: int = 1,
     classes: WordClasses | None = None,
+    steps: tuple[Windows, np.ndarray] | None = None,
     valued: TokenValues | None = None,
     selection: Selection = ALL,
 ) -> tuple[Features, np.ndarray, dict[str, np.ndarray]]:
     """Collect the features of a corpus that occur `min_count` times, those of several words `min_pair_count` times.
 
-    Returned are the features, the count of each parameter (P,), and `Features.values` of the distinct words. Numbers
-    and dicts are in `valued`; `selection` is of their parameters.
+    Features of steps are counted at `steps`: windows like the others, and pairs of tags, previous · K + next. Numbers
+    and dicts are in `valued`; `selection` is of their parameters. Returned are the features, the count of each
+    parameter (P,), and `Features.values` of the distinct words.
     """
     spans = function_values(functions_of(templates), windows.words, sources_of(templates), classes)
     strings, values = learn_values(spans | named_spans(valued))
@@ -195,7 +220,12 @@ def learn_features(
         if template.valued:
             assert valued is not None
             triples = template_triples(template, values, windows, valued, radix)
-            counted = count_values(triples, tags, W, min_count, selection)
+            counted = count_values(triples, tags, tag_parts, min_count, selection)
+        elif template.of_steps:
+            assert steps is not None
+            events = token_keys(template, values, steps[0], radix), W + steps[1], np.ones(len(steps[1]), np.int64)
+            least = min_count if template.offset is not None else max(min_count, min_pair_count)
+            counted = count_parameters(*events, tag_parts, least)
         elif template.offset is None:
             events = token_keys(template, values, windows, radix), tags, np.ones(len(tags), np.int64)
             counted = count_parameters(*events, tag_parts, max(min_count, min_pair_count))
@@ -205,10 +235,10 @@ def learn_features(
             counted = count_parameters(*events, tag_parts, min_count)
         template_keys, template_cells, cell_counts = counted
         keys.append(template_keys)
-        cells.append(template_cells + first * W)
+        cells.append(template_cells + first * tag_parts.all_columns)
         param_counts.append(cell_counts)
         first += len(template_keys)
-    rows = RaggedRows.of(np.concatenate(cells), first, W)
+    rows = RaggedRows.of(np.concatenate(cells), first, tag_parts.all_columns)
     return Features(templates, strings, keys, rows, classes), np.concatenate(param_counts), values
 
 
@@ -241,15 +271,16 @@ def count_parameters(
     """Count the parameters of a template, given its keys, the columns they were seen with, and how often.
 
     Returned are the distinct keys that occur `min_count` times, ascending; their pairs with columns as ascending cells,
-    number of the key · (K + A) + column; and the counts of those.
+    number of the key · (K + A + K²) + column; and the counts of those.
     """
     there = keys >= 0
     distinct_keys, inverse = np.unique(keys[there], return_inverse=True)
-    whole = np.where(columns < tag_parts.K, counts, 0)  # a token counts once, not once more for each part of its tag
+    is_part = (columns >= tag_parts.K) & (columns < tag_parts.columns)
+    whole = np.where(is_part, 0, counts)  # a token counts once, not once more for each part of its tag
     frequent = np.bincount(inverse, weights=whole[there], minlength=len(distinct_keys)) >= min_count
     number = np.cumsum(frequent) - 1  # of a key among those kept
     kept = frequent[inverse]
-    cells = number[inverse[kept]] * tag_parts.columns + columns[there][kept]
+    cells = number[inverse[kept]] * tag_parts.all_columns + columns[there][kept]
     distinct_cells, place = np.unique(cells, return_inverse=True)
     cell_counts = np.bincount(place, weights=counts[there][kept], minlength=len(distinct_cells)).astype(np.int64)
     return distinct_keys[frequent], distinct_cells, cell_counts

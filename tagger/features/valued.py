@@ -15,6 +15,7 @@ import numpy as np
 from tagger.arrays.string_spans import StringSpans
 from tagger.features.keys import token_keys
 from tagger.features.syntax import ATTRIBUTES, ATTRIBUTES_PREFIX
+from tagger.features.tag_parts import TagParts
 from tagger.features.template import Template
 from tagger.features.token_values import TokenValues, Triples
 from tagger.words.windows import Windows
@@ -68,32 +69,30 @@ def template_triples(
 
 
 def count_values(
-    triples: Triples, tags: np.ndarray, W: int, min_count: int, selection: Selection = ALL
+    triples: Triples, tags: np.ndarray, tag_parts: TagParts, min_count: int, selection: Selection = ALL
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Count the parameters of a template, given the keys of its features at tokens and the tags (N,).
 
-    Returned are the keys with parameters, ascending; the parameters as ascending cells, number of the key · W + tag;
-    and the sum of the squared values of each, which is its count if all values are 1.
+    Returned are the keys with parameters, ascending; the parameters as ascending cells, number of the key ·
+    (K + A + K²) + tag; and the sum of the squared values of each, which is its count if all values are 1.
     """
-    keys, inverse = distinct(triples.ids)
+    K, (keys, inverse) = tag_parts.K, distinct(triples.ids)
     frequent = np.bincount(inverse, minlength=len(keys)) >= min_count
-    cells = inverse * W + tags[triples.rows]
-    if selection.all_states or len(keys) * W <= SORTING_CELLS * len(cells):
-        seen = np.arange(len(keys) * W)
+    cells = inverse * K + tags[triples.rows]
+    if selection.all_states or len(keys) * K <= SORTING_CELLS * len(cells):
+        seen = np.arange(len(keys) * K)
         if not selection.all_states:
             seen = seen[np.bincount(cells, minlength=len(seen)) > 0]
-        sums, squares = (np.bincount(cells, v, minlength=len(keys) * W)[seen] for v in powers(triples.values))
+        sums, squares = (np.bincount(cells, v, minlength=len(keys) * K)[seen] for v in powers(triples.values))
     else:
         seen, place = np.unique(cells, return_inverse=True)
         sums, squares = (np.bincount(place, v, minlength=len(seen)) for v in powers(triples.values))
-    if selection.all_states:  # CRFsuite has no more tags than occur, and no parts of tags
-        seen, sums, squares = (array[seen % W <= tags.max(initial=0)] for array in (seen, sums, squares))
-    kept = frequent[seen // W]
+    kept = frequent[seen // K]
     if selection.min_value is not None:
         kept &= sums >= selection.min_value
-    alive = np.bincount(seen[kept] // W, minlength=len(keys)) > 0
+    alive = np.bincount(seen[kept] // K, minlength=len(keys)) > 0
     number = np.cumsum(alive) - 1  # of a key among those kept
-    return keys[alive], number[seen[kept] // W] * W + seen[kept] % W, squares[kept]
+    return keys[alive], number[seen[kept] // K] * tag_parts.all_columns + seen[kept] % K, squares[kept]
 
 
 def distinct(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -79,16 +79,27 @@ class NodeTables:
     def weight_sums(self, ids: list[np.ndarray], tags: np.ndarray, valued: Triples | None = None) -> WeightSums:
         """Build the sums of rows with these features and tags, and with these features with values."""
         params, rows = self.parameters.find(ids, tags)
-        values = np.ones(len(params), self.dtype)
-        if valued is not None:
-            more, places = self.parameters.find([valued.ids], tags[valued.rows])
-            params, rows = np.append(params, more), np.append(rows, valued.rows[places])
-            values = np.append(values, valued.values[places].astype(self.dtype))
+        if valued is None:
+            return self.sums_of(params, rows, len(tags))
+        more, places = self.parameters.find([valued.ids], tags[valued.rows])
+        values = np.append(np.ones(len(params), self.dtype), valued.values[places].astype(self.dtype))
+        return self.sums_of(np.append(params, more), np.append(rows, valued.rows[places]), len(tags), values)
+
+    def step_sums(
+        self, features: list[np.ndarray], tokens: np.ndarray, before: np.ndarray, tags: np.ndarray
+    ) -> WeightSums:
+        """Build the sums of steps to these tokens with a tag before and a tag; `features` (N,) are those of tokens."""
+        ids = [row[tokens] for row in features]
+        return self.sums_of(*self.parameters.find_steps(ids, before, tags), len(tokens))
+
+    def sums_of(self, params: np.ndarray, rows: np.ndarray, count: int, values: np.ndarray | None = None) -> WeightSums:
+        """Build the sums of `count` rows from the parameters of rows, times their values if they have any."""
         order = np.argsort(rows, kind="stable")
         distinct, columns = np.unique(params[order], return_inverse=True)
-        bounds = np.append(0, np.cumsum(np.bincount(rows, minlength=len(tags)))).astype(np.int32)
-        arrays = (values[order], columns.astype(np.int32), bounds)
-        return WeightSums(distinct, csr_array(arrays, shape=(len(tags), len(distinct))))
+        bounds = np.append(0, np.cumsum(np.bincount(rows, minlength=count))).astype(np.int32)
+        amounts = np.ones(len(params), self.dtype) if values is None else values[order]
+        matrix = csr_array((amounts, columns.astype(np.int32), bounds), shape=(count, len(distinct)))
+        return WeightSums(distinct, matrix)
 
     def scores(self, weights: np.ndarray, map_all: Callable[..., list[Any]]) -> list[np.ndarray]:
         """Compute the scores of the nodes of each part; `map_all` applies a function to all items of a list."""
