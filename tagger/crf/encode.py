@@ -24,12 +24,13 @@ from tagger.crf.settings import features_name, function_of, uses_feature_dicts
 from tagger.crf.warm_start import continue_from
 from tagger.errors import TrainingError
 from tagger.escaping import quote
-from tagger.features.encoder import learn_features
+from tagger.features.encoder import Features, learn_features
 from tagger.features.observer import Observer
 from tagger.features.phrases import PhraseList, read_lists
 from tagger.features.tag_parts import TagParts, separator_of
 from tagger.features.template import (
     FEATURES_TEMPLATE,
+    Template,
     check_classes,
     class_features,
     class_sizes,
@@ -42,6 +43,7 @@ from tagger.features.template import (
     token_values,
     valued_sources,
 )
+from tagger.features.token_values import TokenValues
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.hmm.tagger import HMMTagger
@@ -100,13 +102,9 @@ def encode_corpus(
     kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,)
     windows, tags, choices = windows.only(kept, trained, margin(templates)), tags[kept], choices.only(kept)
     valued = valued and valued.only(kept, trained, margin(templates))
-    # A token with a choice of tags is an event of each of them.
-    tokens, event_tags = choices.events(tags)
-    events = Windows(windows.words, windows.places[tokens], windows.around)
-    followers, pairs = step_events(trained, tags, choices, K)
-    steps = Windows(windows.words, windows.places[followers], windows.around), pairs
-    counted = (settings.min_count, settings.min_pair_count, classes, steps, valued and valued.at(tokens))
-    features, counts, values = learn_features(templates, events, event_tags, tag_parts, *counted, settings.selection)
+    features, counts, values = count_features(
+        settings, templates, classes, tag_parts, windows, valued, trained, tags, choices
+    )
     corpus = EncodedCorpus(
         features, values, windows, trained, tags, choices, K, tag_parts, allowed=allowed, valued=valued
     )
@@ -118,6 +116,27 @@ def encode_corpus(
     layout = ParameterLayout(corpus, counts, order=settings.order)
     encoding = Encoding(corpus, layout, tag_set, template, lexicon, seen, threshold, hmm, missed, scheme, lists)
     return continue_from(init, encoding, counts) if init else encoding
+
+
+def count_features(
+    settings: CRFTagger,
+    templates: list[Template],
+    classes: WordClasses | None,
+    tag_parts: TagParts,
+    windows: Windows,
+    valued: TokenValues | None,
+    lengths: np.ndarray,
+    tags: np.ndarray,
+    choices: Choices,
+) -> tuple[Features, np.ndarray, dict[str, np.ndarray]]:
+    """Collect the features of the tokens to train on (`learn_features`)."""
+    # A token with a choice of tags is an event of each of them.
+    tokens, event_tags = choices.events(tags)
+    events = Windows(windows.words, windows.places[tokens], windows.around)
+    followers, pairs = step_events(lengths, tags, choices, tag_parts.K)
+    steps = Windows(windows.words, windows.places[followers], windows.around), pairs
+    counted = (settings.min_count, settings.min_pair_count, classes, steps, valued and valued.at(tokens))
+    return learn_features(templates, events, event_tags, tag_parts, *counted, settings.selection)
 
 
 def scheme_of(
