@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagger.errors import TrainingError
+from tagger.corpus.labels import check_dev
+from tagger.errors import CorpusError, TrainingError
 from tagger.escaping import quote
-from tagger.features.template import FEATURES_TEMPLATE
+from tagger.evaluation.spans import check_metric
+from tagger.features.template import FEATURES_TEMPLATE, token_values
 from tagger.models.checkpoint import corpus_fingerprint, fingerprint
 from tagger.sentence import FEATURES, Sentence, is_featured, is_wordless
 
@@ -31,6 +33,17 @@ def check_settings(model: CRFTagger) -> None:
         names = ("max_iterations", "min_count", "min_pair_count", "patience", "threads")
         settings = ", ".join(f"{name}={getattr(model, name)}" for name in names)
         raise TrainingError(f"expected whole numbers from 1 up (threads from 0), got {settings}")
+
+
+def check_dev_set(model: CRFTagger, dev: Sequence[Sentence] | None) -> None:
+    """Refuse a dev set that cannot be scored, before training begins."""
+    check_dev(model.classes_, dev)
+    check_metric(model.metric, model.scheme_)
+    if dev and model.features_.valued:
+        try:
+            token_values(model.features_.templates, model.observer()(dev))
+        except CorpusError as error:
+            raise CorpusError(f"dev set: {error}") from None
 
 
 def check_chain(order: int, candidates: str | float) -> None:

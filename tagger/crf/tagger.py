@@ -16,14 +16,13 @@ import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer, dense_scorer
-from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
+from tagger.corpus.labels import dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer, step_tokens
-from tagger.crf.settings import check_settings, function_of, stored_features, training_fingerprints
+from tagger.crf.settings import check_dev_set, check_settings, function_of, stored_features, training_fingerprints
 from tagger.crf.storage import model_arrays, restore_model, rounded
 from tagger.crf.summary import crf_summary
 from tagger.crf.terms import crf_terms
 from tagger.crf.trigrams import TagTrigrams
-from tagger.evaluation.spans import check_metric
 from tagger.features.encoder import Features
 from tagger.features.observer import FeatureFunction, Observer
 from tagger.features.phrases import PhraseList
@@ -169,8 +168,7 @@ class CRFTagger(Tagger):
         sentences = training_sentences(X, y, form_of(init), featured=True)
         dev = dev_sentences(X_dev, y_dev, featured=True)
         corpus, layout = self.encode(sentences, init, classes)
-        check_dev(self.classes_, dev)
-        check_metric(self.metric, self.scheme_)
+        check_dev_set(self, dev)
         trainer = self.trainer(corpus, layout, sentences)
         trainer.check_memory()
         monitor = TrainingMonitor(

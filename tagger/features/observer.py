@@ -79,12 +79,14 @@ class Observer:
         name = source.split(":", 1)[1]
         if source.startswith(NUMBER_PREFIX):
             return read_numbers(self.column(name, sentence), name, sentence)
-        if self.function is None or name in (columns_of(sentence) or {}):
+        if name in (columns_of(sentence) or {}) or not len(sentence):
             return self.column(name, sentence)
-        if isinstance(self.function, str):
-            trained = f"with features={self.function}, and a model file holds no code"
-            raise CorpusError(f"expected dicts of features: the model was trained {trained}. Set its features again.")
-        return made_features(self.function, sentence)
+        if callable(self.function):
+            return made_features(self.function, sentence)
+        expected = "expected a dict of features for each token, as in training, got words"
+        if self.function is not None:
+            expected += f". The {self.function} made them, which the model file does not hold: set features again"
+        raise CorpusError(expected)
 
     def words(self, observed: Observed) -> list[Words]:
         """Return the words of observed sentences."""
