@@ -12,7 +12,7 @@ from tagger.corpus.labels import check_dev
 from tagger.errors import CorpusError, TrainingError
 from tagger.escaping import quote
 from tagger.evaluation.spans import check_metric
-from tagger.features.template import FEATURES_TEMPLATE, token_values
+from tagger.features.template import FEATURES_TEMPLATE, Template, token_values
 from tagger.models.checkpoint import corpus_fingerprint, fingerprint
 from tagger.sentence import FEATURES, Sentence, is_featured, is_wordless
 
@@ -25,7 +25,7 @@ MIN_THRESHOLD, MAX_THRESHOLD = 1e-9, 0.5  # of a candidate's probability
 
 def check_settings(model: CRFTagger) -> None:
     """Refuse settings that are out of range."""
-    check_chain(model.order, model.candidates)
+    check_chain(model.order, model.candidates, model.orders)
     if not (0 <= model.l2 < np.inf and 0 <= model.l1 < np.inf and model.tolerance >= 0):
         settings = f"l1={model.l1}, l2={model.l2}, tolerance={model.tolerance}"
         raise TrainingError(f"expected l1, l2 and tolerance from 0 up, got {settings}")
@@ -46,10 +46,12 @@ def check_dev_set(model: CRFTagger, dev: Sequence[Sentence] | None) -> None:
             raise CorpusError(f"dev set: {error}") from None
 
 
-def check_chain(order: int, candidates: str | float) -> None:
+def check_chain(order: int, candidates: str | float, orders: Sequence[int] = (0, 1, 2)) -> None:
     """Refuse an order and candidates that are invalid, alone or together."""
-    if order not in (1, 2):
-        raise TrainingError(f"order: expected 1 or 2, got {order!r}")
+    if order not in orders:
+        raise TrainingError(f"order: expected {', '.join(map(str, orders[:-1]))} or {orders[-1]}, got {order!r}")
+    if order == 0 and candidates not in ("auto", "all"):
+        raise TrainingError(f"candidates: expected auto or all with order 0, got {candidates!r}. Use order 1.")
     if candidates == "all" and order == 2:
         raise TrainingError("candidates: expected auto or a number with order 2, got all. Use order 1.")
     if candidates in ("auto", "all"):
@@ -95,6 +97,13 @@ def uses_feature_dicts(model: CRFTagger, first: Sentence) -> bool:
             expected = "expected order=1 and candidates='all' with dicts of features: an HMM needs words"
             raise TrainingError(f"{expected}, got {chain}")
     return callable(model.features) or (is_featured(first) and model.features in ("default", FEATURES))
+
+
+def check_templates(order: int, templates: Sequence[Template]) -> None:
+    """Refuse templates of steps where there are no steps."""
+    steps = [str(template) for template in templates if template.of_steps]
+    if order == 0 and steps:
+        raise TrainingError(f"features: expected no lines with @ with order 0, got {quote(steps[0])}. Use order 1.")
 
 
 def training_fingerprints(
