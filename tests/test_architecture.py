@@ -19,6 +19,7 @@ HEAVY = {
     "fsspec": {"files/remote.py"},
     "backports": {"files/zstd.py"},
     "pyarrow": {"integrations/arrow.py"},
+    "sklearn": {"models/estimator.py"},
     "pandas": {"integrations/frames.py"},
     "polars": {"integrations/frames.py"},
     "torch": {f"neural/{name}.py" for name in ("__init__", "crf_layer", "tensors", "torch_network", "trainer")},

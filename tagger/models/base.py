@@ -13,7 +13,6 @@ A `Predictor` tags; a `Tagger` also learns, can be stored and explains itself. T
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
@@ -23,6 +22,7 @@ import numpy as np
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer
 from tagger.features.observer import Observer
+from tagger.models.estimator import Estimator
 from tagger.models.labeled import LabeledTables
 from tagger.models.predictor import Predictor
 from tagger.models.summary import Section, TransitionTable, parameter_sizes, tag_frequencies
@@ -31,7 +31,7 @@ from tagger.sentence import Words
 Terms = Callable[[Sequence[int], int], dict[str, float]]  # from a path and a token to terms of the path's score
 
 
-class Tagger(Predictor):
+class Tagger(Estimator, Predictor):
     """A part-of-speech tagger that learns, can be stored, and explains its tags."""
 
     kind: ClassVar[str]  # its name in model files
@@ -109,16 +109,3 @@ class Tagger(Predictor):
         """Return the settings that the model file stores: those that change the result, so no paths and threads."""
         # `scheme_` and the score on the dev set are stored as the model's own
         return {name: value for name, value in self.get_params().items() if name not in ("scheme", "metric")}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the settings by name; `deep` is ignored (scikit-learn's signature)."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **settings: Any) -> Tagger:
-        """Set settings by name; return the tagger."""
-        known = self.get_params()
-        if unknown := sorted(settings.keys() - known.keys()):
-            raise ValueError(f"{type(self).__name__}: expected one of {', '.join(known)}, got {', '.join(unknown)}.")
-        for name, value in settings.items():
-            setattr(self, name, value)
-        return self
