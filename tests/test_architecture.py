@@ -20,6 +20,8 @@ HEAVY = {
     "backports": {"files/zstd.py"},
     "pyarrow": {"integrations/arrow.py"},
     "sklearn": {"models/estimator.py"},
+    "spacy": {"integrations/spacy.py"},
+    "nltk": {"integrations/nltk.py"},
     "pandas": {"integrations/frames.py"},
     "polars": {"integrations/frames.py"},
     "torch": {f"neural/{name}.py" for name in ("__init__", "crf_layer", "tensors", "torch_network", "trainer")},
