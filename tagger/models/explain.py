@@ -22,7 +22,7 @@ import numpy as np
 
 from tagger.chain.lattice import Lattice
 from tagger.models.base import Tagger, Terms
-from tagger.sentence import Sentence, Words, sentence_list, words_of
+from tagger.sentence import Sentence, Words, words_of
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Explanation:
 def explain(model: Tagger, X: Iterable[Any], places: Sequence[Sequence[int]] | None = None) -> list[list[Explanation]]:
     """Explain the tags of all tokens of each sentence, or only of the tokens at the `places` given for it."""
     numbers = {tag: k for k, tag in enumerate(model.classes_)}
-    sentences = sentence_list(X)
+    sentences = model.sentence_list(X)
     tokens = places if places is not None else [range(len(sentence)) for sentence in sentences]
     tagged = zip(sentences, model.predict(sentences), model.predict_marginals(sentences), tokens, strict=True)
     return [explain_sentence(model, x, [numbers[tag] for tag in tags], P, at) for x, tags, P, at in tagged]
