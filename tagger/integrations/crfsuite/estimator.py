@@ -22,9 +22,9 @@ UNLIMITED = 10**6  # iterations
 LINE_SEARCHES = (None, "MoreThuente", "Backtracking", "StrongBacktracking")
 ALGORITHMS = {  # of CRFsuite that are not here, and what to use instead
     "l2sgd": "lbfgs minimises the same loss with c1=0",
-    "ap": "use lbfgs with max_iterations=30, which takes about as long",
-    "pa": "use lbfgs with max_iterations=30, which takes about as long",
-    "arow": "use lbfgs with max_iterations=30, which takes about as long",
+    "ap": "use lbfgs, with max_iterations=30 if time is short",
+    "pa": "use lbfgs, with max_iterations=30 if time is short",
+    "arow": "use lbfgs, with max_iterations=30 if time is short",
 }
 
 
