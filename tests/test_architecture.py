@@ -19,7 +19,8 @@ HEAVY = {  # libraries, and the modules outside of integrations/ that import the
     "fsspec": {"files/remote.py"},
     "backports": {"files/zstd.py"},
     "sklearn": {"models/estimator.py"},
-    **{name: set() for name in ("spacy", "nltk", "pyarrow", "pandas", "polars", "dask", "distributed")},
+    **{name: set() for name in ("spacy", "nltk", "pyarrow", "pandas", "polars", "dask")},
+    "distributed": {"cli/scheduler.py"},
     "torch": {f"neural/{name}.py" for name in ("__init__", "crf_layer", "tensors", "torch_network", "trainer")},
 }
 SHORT = {  # modules under 30 lines, and why
