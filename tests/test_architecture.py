@@ -16,6 +16,8 @@ HEAVY = {
     "tqdm": {"cli/progress.py"},
     "jieba": {"corpus/tokenizers/chinese.py"},
     "jinja2": {"reports/html.py"},
+    "fsspec": {"files/remote.py"},
+    "backports": {"files/zstd.py"},
     "torch": {f"neural/{name}.py" for name in ("__init__", "crf_layer", "tensors", "torch_network", "trainer")},
 }
 SHORT = {  # modules under 30 lines, and why

@@ -97,16 +97,21 @@ def dense_scorer(
     end: np.ndarray,
     emissions: Callable[[list[Words], Pack], np.ndarray],
     allowed: np.ndarray | None = None,
+    steps: Callable[[list[Words], Pack], np.ndarray] | None = None,
 ) -> Scorer:
     """Make a function from sentences to their lattice; `emissions` computes (N, K) by row for sentences in a pack.
 
-    Steps from tag to tag that are not `allowed` (K + 1, K + 1) are forbidden (`scores.forbid`).
+    `steps` computes what is added to the transitions of each step, (N - first, K, K), for models that have any. Steps
+    from tag to tag that are not `allowed` (K + 1, K + 1) are forbidden (`scores.forbid`).
     """
     start, transitions, end = forbid(allowed, start, transitions, end)
     step = PrunedStep(transitions)
 
     def score(sentences: list[Words]) -> Lattice:
         pack = Pack.of([len(words) for words in sentences])
+        if steps is not None:
+            by_step = transitions + steps(sentences, pack)
+            return DenseLattice(Chain(pack, start, by_step, end, emissions(sentences, pack)))
         return DenseLattice(Chain(pack, start, transitions, end, emissions(sentences, pack)), step)
 
     return score

@@ -37,7 +37,8 @@ class EncodedCorpus:
 
     def templates_at(self, offset: int | None) -> list[int]:
         """List the templates of one word at this offset; with None, those of several words."""
-        return [t for t, template in enumerate(self.features.templates) if template.offset == offset]
+        templates = enumerate(self.features.templates)
+        return [t for t, template in templates if template.offset == offset and not template.of_steps]
 
     def word_features(self, t: int, words: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Find the feature of distinct words and marks (words,) by template t, -1 for none."""
@@ -48,6 +49,10 @@ class EncodedCorpus:
         """Find the feature of each token (N,) by template t, -1 for none."""
         keys = token_keys(self.features.templates[t], self.values, self.windows, self.features.radix)
         return self.features.ids(t, keys)
+
+    def step_features(self) -> list[np.ndarray]:
+        """Find the features of the step to each token (N,), by template; those of first tokens do not count."""
+        return [self.token_features(t) for t in self.features.step_templates]
 
 
 class ChainWeights(NamedTuple):
@@ -73,8 +78,10 @@ class ParameterLayout:
         trigrams: np.ndarray | None = None,
     ) -> None:
         self.K, self.features_end, self.order = corpus.K, len(feature_counts), order
+        self.steps_begin = corpus.features.steps_begin  # of the features, those of steps come last
         self.allowed = corpus.allowed
-        bigrams, occurrences = np.unique(tag_bigrams(corpus), return_counts=True)
+        _, pairs = step_events(corpus.lengths, corpus.tags, corpus.choices, corpus.K)
+        bigrams, occurrences = np.unique(pairs, return_counts=True)
         self.seen = bigrams if also_seen is None else np.union1d(bigrams, also_seen)  # previous · K + next
         bigram_counts = np.zeros(len(self.seen))
         bigram_counts[np.searchsorted(self.seen, bigrams)] = occurrences
@@ -119,17 +126,18 @@ def tag_trigrams(corpus: EncodedCorpus) -> tuple[np.ndarray, np.ndarray]:
     return keys, counts
 
 
-def tag_bigrams(corpus: EncodedCorpus) -> np.ndarray:
-    """List previous · K + next for all pairs of tags that two neighbouring tokens can have; open tokens have none."""
-    tokens, tags = corpus.choices.events(corpus.tags)
-    begins = np.searchsorted(
-        tokens, np.arange(len(corpus.tags) + 1)
-    )  # token t has the events begins[t] : begins[t + 1]
+def step_events(lengths: np.ndarray, all_tags: np.ndarray, choices: Choices, K: int) -> tuple[np.ndarray, np.ndarray]:
+    """List all pairs of tags that two neighbouring tokens can have: the second token, and previous · K + next.
+
+    The sentences of these lengths have the tags (N,); open tokens have none.
+    """
+    tokens, tags = choices.events(all_tags)
+    begins = np.searchsorted(tokens, np.arange(len(all_tags) + 1))  # token t has the events begins[t] : begins[t + 1]
     widths = np.diff(begins)
-    before = np.delete(np.arange(len(corpus.tags)), np.cumsum(corpus.lengths) - 1)  # all but the last tokens
+    before = np.delete(np.arange(len(all_tags)), np.cumsum(lengths) - 1)  # all but the last tokens
     # Tokens t, t + 1 with m and n events make m · n pairs, numbered i · n + j: divmod by n gives the events i and j.
     pairs = widths[before] * widths[before + 1]
     first, second = np.divmod(ranges(pairs), np.repeat(widths[before + 1], pairs))
     first += np.repeat(begins[before], pairs)
     second += np.repeat(begins[before + 1], pairs)
-    return np.asarray(tags[first] * corpus.K + tags[second])
+    return np.repeat(before + 1, pairs), np.asarray(tags[first] * K + tags[second])

@@ -8,7 +8,7 @@ shapes, say) gets a table of such rows too, as soon as a text has more tokens th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tagger.words.cache import WordCache
 from tagger.words.windows import MARKS, Windows, laid_out
 
 TABLE_CELLS = 1 << 18  # the largest table of a template of several words
+STEP_CELLS = 1 << 22  # of the transitions of the tokens that are decoded together, if each step has its own
 BEFORE, AFTER = range(MARKS)  # the rows of the marks in the cache
 
 
@@ -32,11 +33,12 @@ class FeatureScorer:
     def __init__(self, features: Features, weights: np.ndarray, tag_parts: TagParts) -> None:
         self.features, self.weights, self.tag_parts, self.K = features, weights, tag_parts, tag_parts.K
         self.by_offset = {
-            offset: [t for t, template in enumerate(features.templates) if template.offset == offset]
+            offset: [t for t in self.of_tokens(features) if features.templates[t].offset == offset]
             for offset in features.offsets
         }
-        self.of_several_words = [t for t, template in enumerate(features.templates) if template.offset is None]
-        self.functions_of_several = {c.function for t in self.of_several_words for c in features.templates[t].conjuncts}
+        self.of_several_words = [t for t in self.of_tokens(features) if features.templates[t].offset is None]
+        by_token = [features.templates[t] for t in (*self.of_several_words, *features.step_templates)]
+        self.functions_of_several = {c.function for template in by_token for c in template.conjuncts}
         self.indexes: dict[int, Keys] = {}  # hash index of a template's keys, made when many keys are looked up
         self.cache = WordCache(self.score)
         self.tables: dict[int, np.ndarray] = {}  # for a template of several words: (features + 1, K), the last row zero
@@ -51,6 +53,36 @@ class FeatureScorer:
         if self.of_several_words:
             self.add_several(E, windows, {name: self.cache.arrays[name] for name in self.functions_of_several})
         return E
+
+    @staticmethod
+    def of_tokens(features: Features) -> range:
+        """Return the templates whose features have weights for tags, not for steps."""
+        return range(len(features.templates) - len(features.step_templates))
+
+    @property
+    def steps(self) -> Callable[[list[Sequence[str]], Pack], np.ndarray] | None:
+        """The function that scores steps, for models with features of steps."""
+        return self.step_scores if self.features.step_templates else None
+
+    def step_scores(self, sentences: list[Sequence[str]], pack: Pack) -> np.ndarray:
+        """Add up the weights of the features of the step to each row but the first ones, (N - first, K, K)."""
+        rows, cells = self.features.rows, self.K**2
+        ids = [row[pack.tokens[pack.first :]] for row in self.step_features(sentences)]
+        scores = np.zeros(cells * len(pack.before), np.float32)
+        for feature in ids:
+            there = np.flatnonzero(feature >= 0)
+            params, widths = rows.entries(feature[there])
+            pairs = rows.tags[params] - self.tag_parts.columns
+            scores[np.repeat(there * cells, widths) + pairs] += self.weights[params]
+        return scores.reshape(-1, self.K, self.K)
+
+    def step_features(self, sentences: list[Sequence[str]]) -> list[np.ndarray]:
+        """Find the features of the step to each token (N,), by template, -1 for none."""
+        rows, lengths = self.cache.find(sentences), np.array([len(words) for words in sentences], np.int64)
+        windows = Windows((), *laid_out(rows, lengths, self.features.margin, (BEFORE, AFTER)))
+        values = {name: self.cache.arrays[name] for name in self.functions_of_several}
+        templates, radix = self.features.templates, self.features.radix
+        return [self.ids(t, token_keys(templates[t], values, windows, radix)) for t in self.features.step_templates]
 
     def node_scores(self, sentences: list[Sequence[str]], candidates: Candidates) -> np.ndarray:
         """Compute the scores of nodes (nodes,): of tokens with a choice, 0 elsewhere."""
@@ -130,3 +162,8 @@ class FeatureScorer:
         cells = np.repeat(there % rows * columns, widths) + self.features.rows.tags[params]
         sums = np.bincount(cells, weights=self.weights[params], minlength=rows * columns)
         return self.tag_parts.spread(sums.reshape(rows, columns)).astype(np.float32)
+
+
+def step_tokens(features: Features, K: int, tokens: int) -> int:
+    """Return how many tokens to decode together, at most `tokens`: fewer if each step has transitions of its own."""
+    return min(tokens, max(1, STEP_CELLS // K**2)) if features.step_templates else tokens

@@ -73,7 +73,7 @@ def restore_model(model: CRFTagger, archive: Archive) -> None:
     )
     model.tag_parts_ = TagParts(model.classes_, separator)
     classes = restore_classes(archive, class_sizes(templates), model.proposer_)
-    model.features_ = Features.restore(archive, templates, model.tag_parts_.columns, classes)
+    model.features_ = Features.restore(archive, templates, model.tag_parts_, classes)
     model.wanted_columns_ = column_names(templates)
     model.lists_ = {name: PhraseList.restore(archive, f"list.{i}") for i, name in enumerate(list_names(templates))}
     model.weights_ = archive.take("weights", "f", len(model.features_.rows.tags)).astype(np.float32)

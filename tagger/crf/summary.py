@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tagger.hmm.tagger import HMMTagger
 
 FEATURES_SHOWN = 5  # of a tag
+STEPS_SHOWN = 10  # highest and lowest weights of features of steps
 
 
 def crf_summary(model: CRFTagger) -> list[Section]:
@@ -21,6 +22,8 @@ def crf_summary(model: CRFTagger) -> list[Section]:
     columns = [*model.classes_, *model.tag_parts_.names]  # of the weights
     sections = [templates(model.features_), strongest(columns, model.features_, model.weights_)]
     sections += extreme_steps(model.classes_, model.transitions_, model.start_)
+    if model.features_.step_templates:
+        sections.append(strongest_of_steps(model))
     if model.proposer_ is not None:
         sections += proposer_summary(model.proposer_, model.threshold_, float(model.posterior_weight_[0]))
     return sections
@@ -49,6 +52,20 @@ def templates(features: Features) -> Section:
         rows.append([str(template), int(end - begin), int(per_feature[begin:end].sum())])
     total = ["all", len(per_feature), int(per_feature.sum())]
     return Section("templates", [*rows, total], ["template", "features", "weights"])
+
+
+def strongest_of_steps(model: CRFTagger) -> Section:
+    """List the features of steps with the highest and the lowest weights."""
+    features, K, names = model.features_, len(model.classes_), model.classes_
+    weights, owners = model.weights_[features.steps_begin :], features.rows.owners[features.steps_begin :]
+    before, after = np.divmod(features.rows.tags[features.steps_begin :] - model.tag_parts_.columns, K)
+    order = np.argsort(-weights, kind="stable")
+    shown = np.unique(np.concatenate([np.arange(len(order))[:STEPS_SHOWN], np.arange(len(order))[-STEPS_SHOWN:]]))
+    rows = [
+        [features.text(int(owners[i])), names[before[i]], names[after[i]], FormattedNumber(weights[i], "+.2f")]
+        for i in order[shown].tolist()
+    ]
+    return Section("strongest features of steps", rows, ["feature", "from", "to", "weight"])
 
 
 def strongest(columns: list[str], features: Features, weights: np.ndarray) -> Section:

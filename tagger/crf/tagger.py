@@ -17,9 +17,8 @@ import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer, dense_scorer
-from tagger.chain.scores import forbid
 from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
-from tagger.crf.scorer import FeatureScorer
+from tagger.crf.scorer import FeatureScorer, step_tokens
 from tagger.crf.settings import check_settings, training_fingerprints
 from tagger.crf.storage import model_arrays, restore_model, rounded
 from tagger.crf.summary import crf_summary
@@ -246,8 +245,8 @@ class CRFTagger(Tagger):
 
     def scorer_in_form(self) -> Scorer:
         if self.proposer_ is None:
-            emissions = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
-            return dense_scorer(self.start_, self.transitions_, self.end_, emissions, self.allowed_steps())
+            scorer = FeatureScorer(self.features_, self.weights_, self.tag_parts_)
+            return dense_scorer(self.start_, self.transitions_, self.end_, scorer, self.allowed_steps(), scorer.steps)
         from tagger.crf.candidates.scorer import proposing_scorer
 
         propose, words = self.proposer_.scorer_in_form(), self.observer().words
@@ -264,12 +263,12 @@ class CRFTagger(Tagger):
 
     def proposal_scorer(self) -> ProposalScorer:
         """Build a scorer of sentences with proposed candidates."""
-        from tagger.crf.candidates.scorer import ChainTable, node_scorer, proposal_scorer
+        from tagger.crf.candidates.scorer import model_scorer
 
-        emissions = node_scorer(self.features_, self.weights_, self.tag_parts_)
-        chain_scores = forbid(self.allowed_steps(), self.start_, self.transitions_, self.end_)
-        table = ChainTable.of(self.order, *chain_scores, self.trigrams_)
-        return proposal_scorer(table, emissions, float(self.posterior_weight_.sum()))  # 0 if there is no weight
+        return model_scorer(self)
+
+    def lattice_tokens(self) -> int:
+        return step_tokens(self.features_, len(self.classes_), super().lattice_tokens())
 
     def build_candidate_scorer(self) -> CandidateScorer | None:
         if self.proposer_ is not None:

@@ -15,7 +15,7 @@ import numpy as np
 from tagger.chain.pack import PACK_TOKENS
 from tagger.crf.candidates.objective import CandidateLikelihood, count_arcs
 from tagger.crf.lbfgs import Function, Result, minimize
-from tagger.crf.objective import Objective, PenalizedLikelihood
+from tagger.crf.objective import STEP_CELLS, Objective, PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError, several
 from tagger.files import resources
@@ -73,6 +73,7 @@ class Trainer:
             + 8 * columns * V * len(self.corpus.features.offsets)  # tables of words, and their gradients
             + 8 * columns * PACK_TOKENS * self.threads
             + 8 * K * K * (N // PACK_TOKENS + 8)  # expected steps of each pack
+            + (32 * STEP_CELLS * self.threads if self.corpus.features.step_templates else 0)  # transitions of each step
             + 150 * self.layout.size  # the optimiser's memory
             + 1e8
         )

@@ -10,7 +10,7 @@ Read in this order:
   `opinion_pool` the combination, `sparse_guess` the same for large tag sets);
 - `smoothing`: the Dirichlet smoothing used by `lexicalized` and `guesser`;
 - `scorer`: lattices of new text, and the terms of a path's score;
-- `em`: Baum–Welch for partly tagged and untagged text;
+- `em`: Baum–Welch for partly tagged text;
 - `summary`: what `tagger inspect` prints.
 
 The idea: everything is counted in one pass; the only search is for a few smoothing constants, by leaving one out.

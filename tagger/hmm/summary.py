@@ -41,7 +41,7 @@ def sizes(transitions: LexicalizedTransitions, emissions: EmissionModel) -> Sect
         "tags seen after these words": len(transitions.after_counts),
         "spelling descriptions": descriptions,
         "words of a user's lexicon": len(emissions.allowed.words),
-        "words of untagged text": len(emissions.raw),
+        "words learned by EM": len(emissions.raw),
     }
     return Section("sizes", [list(row) for row in rows.items()])
 

@@ -21,7 +21,7 @@ from tagger.corpus.partial import OPEN, Choices, read_choices
 from tagger.corpus.schemes import training_scheme
 from tagger.features.word_classes import WordClasses
 from tagger.files import resources
-from tagger.hmm.em import EMCallback, EMText, EMTrainer, partial_text
+from tagger.hmm.em import EMCallback, EMTrainer, partial_text
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions
 from tagger.hmm.scorer import first_order_scorer, path_terms, second_order_scorer
@@ -30,8 +30,8 @@ from tagger.hmm.transitions import Steps, Transitions
 from tagger.hmm.word_tags import WordTagTable
 from tagger.models.base import Tagger, Terms
 from tagger.models.summary import Section, TransitionTable
-from tagger.normalization import NFC, normalized_keys, normalized_sentences
-from tagger.sentence import Sentence, Words, sentence_list, words_of
+from tagger.normalization import NFC, normalized_keys
+from tagger.sentence import Sentence, Words
 from tagger.words.lexicon import Lexicon
 from tagger.words.overlap import fingerprints
 from tagger.words.windows import Windows
@@ -52,7 +52,7 @@ class HMMTagger(Tagger):
     partial : bool
         Accept partly tagged sentences, with tags such as ``?`` or ``NN|VB``; only with order 2.
     em_iterations : int
-        Iterations of EM on partly tagged and untagged text.
+        Iterations of EM on partly tagged sentences.
     scheme : str
         Span scheme of the tags: ``bio``, ``iob1``, ``bioes``, ``bmes`` or ``none``; ``auto`` recognises it. Steps that
         it forbids have no part in decoding.
@@ -114,7 +114,6 @@ class HMMTagger(Tagger):
         X_dev: Iterable[Any] | None = None,
         y_dev: Iterable[Any] | None = None,
         *,
-        unlabeled: Iterable[Any] = (),
         lexicon: Mapping[str, Sequence[str]] | None = None,
         classes: WordClasses | None = None,
         watch: EMCallback = lambda text, iteration, objective: None,
@@ -129,8 +128,6 @@ class HMMTagger(Tagger):
             The tags of X.
         X_dev, y_dev : optional
             A dev set; it is checked and otherwise unused, because counting has nothing to stop early.
-        unlabeled : iterable of Sentence or of word lists
-            Untagged sentences for EM; only with order 2.
         lexicon : mapping of str to tags, optional
             The tags that words may have.
         classes : WordClasses, optional
@@ -151,17 +148,13 @@ class HMMTagger(Tagger):
             If the sentences or the lexicon are.
         """
         self.check_settings()
-        raw = [words_of(sentence) for sentence in sentence_list(unlabeled, "unlabeled")]
-        if raw and self.order == 1:
-            raise ValueError("unlabeled: expected none with order 1, which is counted only. Use order 2.")
         sentences = training_sentences(X, y)
         dev_sentences(X_dev, y_dev)
-        return self.learn(sentences, raw, normalized_keys(lexicon or {}), classes and classes.normalized(NFC), watch)
+        return self.learn(sentences, normalized_keys(lexicon or {}), classes and classes.normalized(NFC), watch)
 
     def learn(
         self,
         sentences: list[Sentence],
-        raw: Sequence[Words] = (),
         lexicon: Mapping[str, Sequence[str]] | None = None,
         classes: WordClasses | None = None,
         watch: EMCallback = lambda text, iteration, objective: None,
@@ -169,7 +162,7 @@ class HMMTagger(Tagger):
         """Learn from sentences that are checked and in the model's normalisation form, as `fit` passes them."""
         choices = self.count(sentences, lexicon or {}, classes)
         self.scheme_ = training_scheme(self.scheme, sentences, self.classes_)
-        for text in [*partial_text(sentences, choices, self.classes_, self.emission_model_), *self.raw_text(raw)]:
+        for text in partial_text(sentences, choices, self.classes_, self.emission_model_):
             trainer = EMTrainer(text, self.transition_model_, self.emission_model_)
             self.transition_model_, self.emission_model_ = trainer.learn(self.em_iterations, watch)
         return self
@@ -212,16 +205,6 @@ class HMMTagger(Tagger):
         self.count_transitions(Steps.of(tags, lengths, K), words, strings)
         self.summary_ = {"sentences": len(sentences), "tokens": len(tags)}
         return choices
-
-    def raw_text(self, unlabeled: Sequence[Words]) -> list[EMText]:
-        """Collect the untagged sentences for EM; together they weigh no more than the tagged ones."""
-        sentences = list(normalized_sentences([words for words in unlabeled if len(words)], NFC))
-        tokens = sum(map(len, sentences))
-        if not tokens:
-            return []
-        self.summary_["unlabeled"] = tokens
-        weight = min(1.0, self.summary_["tokens"] / tokens)
-        return [EMText("untagged text", self.emission_model_.forms(sentences), None, weight)]
 
     def learn_emissions(
         self,
