@@ -15,8 +15,9 @@ settings.load_profile("tests")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# Tests of the work with other people's libraries are in integrations/. So are, by their mark, the cases of other files
-# that learn a network; cases with that name that are not in this list only read one, which takes no PyTorch.
+# Tests of the work with other people's libraries are in integrations/. So are, by their mark, the tests of other files
+# that open a browser, and the cases that learn a network; cases with that name that are not in this list only read one,
+# which takes no PyTorch. Others are marked where they are.
 INTEGRATIONS = TESTS / "integrations"
 LEARN_NETWORKS = {
     "test_containers",
@@ -38,7 +39,7 @@ def pytest_ignore_collect(collection_path, config):
 def pytest_collection_modifyitems(items):
     for item in items:
         learns_network = item.path.stem in LEARN_NETWORKS and "bilstm" in item.name.partition("[")[2].lower()
-        if learns_network or INTEGRATIONS in item.path.parents:
+        if learns_network or "browser" in item.fixturenames or INTEGRATIONS in item.path.parents:
             item.add_marker("integration")
 
 
