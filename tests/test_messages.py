@@ -37,6 +37,7 @@ from tagger import (
     write_corpus,
 )
 from tagger.corpus.tag_map import read_tag_map
+from tagger.crf.settings import check_templates
 from tagger.errors import CorpusError, FileError, ModelError, TaggerError, TemplateError, TrainingError
 from tagger.experiments.crossval import fold_numbers
 from tagger.features.template import parse_templates, template_text
@@ -201,6 +202,12 @@ WRONG_USAGE = [
     "train-crf good.txt --log -",
     "train-crf - --dev -",
     "train-hmm good.txt --order 1 --partial",
+    "train-hmm good.txt --smoothing none",
+    "train-hmm good.txt --unknown suffix --partial",
+    "train-hmm good.txt --unknown floor --unlabeled words.txt",
+    "train-crf good.txt --order 0 --candidates 0.01",
+    "train good.txt --order 0",
+    "inspect --table A --json",
     "train-hmm good.txt --rare-count 1000000000000",
     "train-hmm good.txt --max-memory x",
     "train-hmm good.txt --max-memory 10M",
@@ -289,6 +296,18 @@ CALLS = {
     "fit: tags that are numbers": (TypeError, lambda: HMM().fit([["a"]], [[1]])),
     "fit: an empty corpus": (TrainingError, lambda: HMM().fit([])),
     "fit: order 3": (ValueError, lambda: HMMTagger(order=3).fit(ONE)),
+    "fit: unknown smoothing": (ValueError, lambda: HMMTagger(smoothing="some").fit(ONE)),
+    "fit: no smoothing with order 2": (ValueError, lambda: HMMTagger(smoothing="none").fit(ONE)),
+    "fit: floor 0": (ValueError, lambda: HMMTagger(order=1, unknown="floor", floor=0.0).fit(ONE)),
+    "fit: a lexicon for a textbook model": (
+        ValueError,
+        lambda: HMMTagger(unknown="floor").fit(ONE, lexicon={"a": ["A"]}),
+    ),
+    "fit: order 0 with features of steps": (
+        TrainingError,
+        lambda: check_templates(0, parse_templates("word[0]\n@ lower[0]")),
+    ),
+    "fit: order 0 with candidates": (TrainingError, lambda: CRFTagger(order=0, candidates=0.01).fit(ONE)),
     "fit: another tag set for dev": (TrainingError, lambda: CRFTagger().fit(ONE, X_dev=[Sentence(["a"], ["B"])])),
     "fit: a lexicon with an unknown tag": (TrainingError, lambda: HMMTagger().fit(ONE, lexicon={"zig": ["Q"]})),
     "fit: too much memory, hmm": (TrainingError, lambda: too_large(HMMTagger)),

@@ -144,7 +144,9 @@ class PenalizedLikelihood(Objective):
 
     def encode(self, corpus: EncodedCorpus, tokens: list[np.ndarray]) -> None:
         self.K, self.tag_parts = corpus.K, corpus.tag_parts
-        self.packs = [Pack.of(corpus.lengths[sentences]) for sentences in self.sentences]
+        # with order 0 every token is a sentence of its own, and p is a softmax
+        lengths = [corpus.lengths[sentences] for sentences in self.sentences]
+        self.packs = [Pack.of(T if self.layout.order else np.ones(T.sum(), np.int64)) for T in lengths]
         # All arrays of tokens here have the rows of one pack after the other; `order` maps them to the corpus.
         order = np.concatenate([places[pack.tokens] for places, pack in zip(tokens, self.packs, strict=True)])
         self.rows = slices(map(len, tokens))
@@ -181,6 +183,8 @@ class PenalizedLikelihood(Objective):
                 gradient[self.steps[i].params] += pack.steps
 
     def chain_gradient(self, packs: list[PackLoss]) -> np.ndarray:
+        if not self.layout.order:
+            return np.empty(0)
         steps = sum((pack.transitions for pack in packs), np.zeros((self.K, self.K)))
         ends = [sum(pack.starts for pack in packs), sum(pack.ends for pack in packs)]
         return np.concatenate([steps.ravel()[self.layout.seen], *ends])

@@ -1,6 +1,7 @@
 """The encoded corpus, and the layout of the parameter vector that is learned from it.
 
-A chain has as many transitions as pairs of tags, most of which never occur: only those seen get a weight.
+A chain has as many transitions as pairs of tags, most of which never occur: only those seen get a weight. Order 0 is no
+chain: it has weights of features only.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from tagger.crf.candidates.proposal import Proposal
 from tagger.features.encoder import Features, token_keys, word_keys
 from tagger.features.tag_parts import TagParts
 from tagger.words.windows import Windows
+
+NO_KEYS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,10 @@ class ChainWeights(NamedTuple):
 
 
 class ParameterLayout:
-    """The order of the weights: features, tag bigrams seen, K starts, K ends, tag trigrams seen, the posterior's."""
+    """The order of the weights: features, tag bigrams seen, K starts, K ends, tag trigrams seen, the posterior's.
+
+    With order 0 there are those of features only.
+    """
 
     def __init__(
         self,
@@ -79,16 +85,17 @@ class ParameterLayout:
     ) -> None:
         self.K, self.features_end, self.order = corpus.K, len(feature_counts), order
         self.steps_begin = corpus.features.steps_begin  # of the features, those of steps come last
-        self.allowed = corpus.allowed
+        self.allowed = corpus.allowed if order else None
         _, pairs = step_events(corpus.lengths, corpus.tags, corpus.choices, corpus.K)
-        bigrams, occurrences = np.unique(pairs, return_counts=True)
+        bigrams, occurrences = np.unique(pairs if order else NO_KEYS, return_counts=True)
         self.seen = bigrams if also_seen is None else np.union1d(bigrams, also_seen)  # previous · K + next
         bigram_counts = np.zeros(len(self.seen))
         bigram_counts[np.searchsorted(self.seen, bigrams)] = occurrences
         ends = np.cumsum(corpus.lengths)
         firsts, lasts = corpus.tags[ends - corpus.lengths], corpus.tags[ends - 1]
         edge_counts = [np.bincount(tags[tags != OPEN], minlength=self.K) for tags in (firsts, lasts)]
-        keys, trigram_counts = tag_trigrams(corpus) if order == 2 else (np.empty(0, np.int64), np.empty(0))
+        edge_counts = edge_counts if order else [NO_KEYS, NO_KEYS]
+        keys, trigram_counts = tag_trigrams(corpus) if order == 2 else (NO_KEYS, np.empty(0))
         self.trigrams = keys if trigrams is None else np.union1d(keys, trigrams)  # (u · (K + 1) + v) · (K + 1) + w
         all_counts = np.zeros(len(self.trigrams))
         all_counts[np.searchsorted(self.trigrams, keys)] = trigram_counts
@@ -102,7 +109,8 @@ class ParameterLayout:
     def join(self, weights: ChainWeights) -> np.ndarray:
         """Join all weights to one vector; the inverse of `split`."""
         w, start, transitions, end, trigrams, posterior = weights
-        parts = [w, transitions.ravel()[self.seen], start, end, trigrams, posterior]
+        edges = [start, end] if self.order else []
+        parts = [w, transitions.ravel()[self.seen], *edges, trigrams, posterior]
         return np.concatenate(parts).astype(np.float64)
 
     def split(self, weights: np.ndarray) -> ChainWeights:
@@ -110,6 +118,8 @@ class ParameterLayout:
         w, steps, start, end, trigrams, posterior = np.split(weights, self.bounds)
         transitions = np.zeros(self.K * self.K)
         transitions[self.seen] = steps
+        if not self.order:
+            start = end = np.zeros(self.K)
         return ChainWeights(w, start, transitions.reshape(self.K, self.K), end, trigrams, posterior)
 
 

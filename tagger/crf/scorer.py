@@ -16,6 +16,7 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.hash_index import Keys
 from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.pack import Pack
+from tagger.crf.few_tokens import FEW_TOKENS, FEW_WORDS, FewTokens
 from tagger.features.encoder import Features, token_keys, word_keys
 from tagger.features.parameter_index import ParameterIndex
 from tagger.features.tag_parts import TagParts
@@ -40,6 +41,7 @@ class FeatureScorer:
         by_token = [features.templates[t] for t in (*self.of_several_words, *features.step_templates)]
         self.functions_of_several = {c.function for template in by_token for c in template.conjuncts}
         self.indexes: dict[int, Keys] = {}  # hash index of a template's keys, made when many keys are looked up
+        self.few = FewTokens.of(features, weights, tag_parts, self.by_offset, self.of_several_words)
         self.cache = WordCache(self.score)
         self.tables: dict[int, np.ndarray] = {}  # for a template of several words: (features + 1, K), the last row zero
 
@@ -117,6 +119,9 @@ class FeatureScorer:
 
     def add_several(self, E: np.ndarray, windows: Windows, values: dict[str, np.ndarray]) -> None:
         """Add the weights of the features of several words to the emissions (N, K)."""
+        if self.few and len(E) <= FEW_TOKENS:
+            self.few.add_several(E, windows, values)
+            return
         features, flat = self.features, E.reshape(-1)
         for t in self.of_several_words:
             keys, size = token_keys(features.templates[t], values, windows, features.radix), len(features.keys[t])
@@ -145,12 +150,17 @@ class FeatureScorer:
     def score(self, words: Sequence[str]) -> dict[str, np.ndarray]:
         """For the two marks, then the words, compute values of functions, and a row of scores (K,) for each offset."""
         features = self.features
-        values = {name: np.roll(ids, MARKS) for name, ids in features.values(words).items()}  # the marks come first
+        ids = np.empty((len(features.functions), MARKS + len(words)), np.int64)
+        ids[:, :MARKS], ids[:, MARKS:] = features.radix - MARKS + np.arange(MARKS), features.value_ids(words)
+        values = {conjunct.function: row for conjunct, row in zip(features.functions, ids, strict=True)}
+        of_several = {name: values[name] for name in self.functions_of_several}
+        if self.few and len(words) <= FEW_WORDS:
+            return of_several | self.few.word_scores(ids)
         rows = {}
         for offset, templates in self.by_offset.items():
             keys = [word_keys(features.templates[t], values, features.radix) for t in templates]
             rows[f"scores {offset}"] = self.sums(templates, keys)
-        return {name: values[name] for name in self.functions_of_several} | rows
+        return of_several | rows
 
     def sums(self, templates: list[int], keys: list[np.ndarray]) -> np.ndarray:
         """Add up the weights (rows, K) of the features with these keys (rows,) of each template."""

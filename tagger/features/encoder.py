@@ -30,6 +30,7 @@ from tagger.arrays.string_spans import StringSpans, distinct
 from tagger.arrays.string_table import StringTable
 from tagger.errors import TemplateError
 from tagger.escaping import quote
+from tagger.features.joint_index import JointIndex
 from tagger.features.syntax import Conjunct
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import Template, function_values, functions_of, margin, sources_of
@@ -78,9 +79,20 @@ class Features:
 
         A word is a tuple, if the templates look at more than words (`Observer`).
         """
+        return {
+            c.function: with_marks(ids, self.radix)
+            for c, ids in zip(self.functions, self.value_ids(words), strict=True)
+        }
+
+    def value_ids(self, words: Sequence[Any]) -> np.ndarray:
+        """Look up the ids (functions, words) of the values of all functions at the words."""
         spans = function_values(self.functions, words, self.sources, self.classes)
-        ids = self.strings.find(StringSpans.joined(list(spans.values()))).reshape(len(spans), len(words))
-        return {name: with_marks(row, self.radix) for name, row in zip(spans, ids, strict=True)}
+        return self.strings.find(StringSpans.joined(list(spans.values()))).reshape(len(spans), len(words))
+
+    @cached_property
+    def joint_index(self) -> JointIndex:
+        """The keys of all templates in one index."""
+        return JointIndex(self.templates, self.keys, self.radix)
 
     def ids(self, t: int, keys: np.ndarray) -> np.ndarray:
         """Find the features with these keys of template t, -1 where there is none."""

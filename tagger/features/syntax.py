@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tagger.arrays.caching import cached_property
 from tagger.errors import TemplateError
 from tagger.escaping import quote
 from tagger.features.functions import FUNCTIONS, NUMBERED, PATTERN_FUNCTIONS
@@ -45,7 +46,7 @@ class Conjunct:
     column: str | None = None
     pattern: str | None = None
 
-    @property
+    @cached_property
     def function(self) -> str:
         """The function with all but its offset, `suffix:3(column:lemma)`."""
         if self.column is not None and self.name in ("word", LIST):

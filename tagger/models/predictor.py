@@ -65,7 +65,9 @@ class Predictor(TextMethods, ABC):
     def scorer(self) -> Scorer:
         """Return the scorer of the calling thread."""
         self.check_fitted()
-        scorers: PerThread[Scorer] = self.__dict__.setdefault(SCORERS, PerThread())  # atomic
+        scorers: PerThread[Scorer] = self.__dict__.get(SCORERS) or self.__dict__.setdefault(
+            SCORERS, PerThread()
+        )  # atomic
         return scorers.get(self.build_scorer)
 
     def build_candidate_scorer(self) -> CandidateScorer | None:
