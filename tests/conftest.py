@@ -6,7 +6,7 @@ import pytest
 from browser import chromium, installed
 from hypothesis import settings
 from paths import TEST, TESTS, TRAIN
-from program import run
+from program import PATCHES, run
 
 settings.register_profile("tests", deadline=None)  # a busy machine is no failure
 settings.load_profile("tests")
@@ -41,6 +41,17 @@ def pytest_collection_modifyitems(items):
         learns_network = item.path.stem in LEARN_NETWORKS and "bilstm" in item.name.partition("[")[2].lower()
         if learns_network or "browser" in item.fixturenames or INTEGRATIONS in item.path.parents:
             item.add_marker("integration")
+
+
+@pytest.fixture
+def patch(monkeypatch):
+    """Set a variable of a module for a test, here and in commands that `run` runs."""
+
+    def set_variable(module, name, value):
+        monkeypatch.setattr(module, name, value)
+        monkeypatch.setitem(PATCHES, (module.__name__, name), value)
+
+    return set_variable
 
 
 @pytest.fixture(scope="session")

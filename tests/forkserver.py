@@ -20,12 +20,13 @@ BEYOND = 100  # no file that a command inherits has such a number
 RETURN = 10  # bytes, for an exit code
 
 
-def call(path, name, args, folder, env, files, encoding="utf-8"):
+def call(path, name, args, folder, env, files, encoding="utf-8", patches=b""):
     """Ask the server at `path` for a command, wait until it ends and return its exit code.
 
-    `files` are descriptors by the numbers that they have in the command; `encoding` is that of its standard output.
+    `files` are descriptors by the numbers that they have in the command; `encoding` is that of its standard output;
+    `patches` are values for (module, name) that are set in it first, as pickle writes them.
     """
-    body = marshal.dumps((name, args, folder, env, list(files), encoding))
+    body = marshal.dumps((name, args, folder, env, list(files), encoding, patches))
     descriptors = b"".join(file.to_bytes(4, sys.byteorder) for file in files.values())
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
@@ -110,25 +111,27 @@ def fork_command(connection):
     header, given, _, _ = socket.recv_fds(connection, HEADER, MOST_FILES)
     with connection.makefile("rb") as stream:
         header += stream.read(HEADER - len(header))
-        name, args, folder, env, numbers, encoding = marshal.loads(stream.read(int.from_bytes(header, "big")))
+        request = marshal.loads(stream.read(int.from_bytes(header, "big")))
     if not (process := os.fork()):
-        become_command(name, args, folder, env, dict(zip(numbers, given, strict=True)), encoding)
+        become_command(*request, given)
     for file in given:
         os.close(file)
     return process
 
 
-def become_command(name, args, folder, env, files, encoding):
+def become_command(name, args, folder, env, numbers, encoding, patches, given):
     """Turn a fork of the server into the command; never comes back."""
     import fcntl
+    import pickle
     import traceback
+    from importlib import import_module
 
     status = 70  # an internal error, as in sysexits.h
     try:
         # First out of the way, for a file may have the number that another one is to get.
-        moved = {number: fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, BEYOND) for number, file in files.items()}
+        moved = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, BEYOND) for file in given]
         os.closerange(3, BEYOND)
-        for number, file in moved.items():
+        for number, file in zip(numbers, moved, strict=True):
             os.dup2(file, number)
             os.close(file)
         sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding=encoding)  # noqa: SIM115
@@ -136,6 +139,8 @@ def become_command(name, args, folder, env, files, encoding):
         os.environ.clear()
         os.environ.update(env)
         os.chdir(folder)
+        for (module, variable), value in pickle.loads(patches).items() if patches else ():
+            setattr(import_module(module), variable, value)
         forget_server()
         run_as(name, args)
     except SystemExit as leaving:

@@ -1,15 +1,16 @@
 """Runs the command line, for tests of what it prints, how it ends and what it leaves behind.
 
 `run` has the command forked by a server (see forkserver.py): it takes milliseconds and still has file descriptors,
-signals, limits and a working directory of its own. What a test patches in the package does not reach it. `run_process`
-and `start` begin a new interpreter, which takes half a second, for tests of the process itself: signals, encodings,
-limits of memory, what is imported.
+signals, limits and a working directory of its own. What `monkeypatch` sets does not reach it; the fixture `patch`
+sets it there, too. `run_process` and `start` begin a new interpreter, which takes half a second, for tests of the
+process itself: signals, encodings, limits of memory, what is imported.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
+import pickle
 import shlex
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from forkserver import call
 from paths import TESTS
 
 PROGRAM = [sys.executable, "-m", "tagger"]
+PATCHES: dict[tuple[str, str], Any] = {}  # what (module, name) is in commands that `run` runs
 WAIT = 60  # seconds, for what takes less than one on an idle machine
 
 
@@ -77,8 +79,9 @@ def run(
         given.seek(0)
         streams = enumerate([stdin or given, stdout or out, err])
         files = {number: stream.fileno() for number, stream in streams} | dict(zip(keep, keep, strict=True))
-        place = str(Path(folder).absolute())
-        code = call(server(), "tagger", [str(arg) for arg in args], place, environment(**env), files, encoding)
+        place, words = str(Path(folder).absolute()), [str(arg) for arg in args]
+        patches = pickle.dumps(PATCHES)
+        code = call(server(), "tagger", words, place, environment(**env), files, encoding, patches)
         out.seek(0)
         err.seek(0)
         return Result(code, out.read().decode(encoding), err.read().decode())
