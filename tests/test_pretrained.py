@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from paths import ROOT, TEST, TRAIN
-from program import run
+from program import run, run_process
 from test_store import meta_of, with_meta
 
 from tagger import HMMTagger, Sentence, load_model, pretrained, read_corpus, save_model
@@ -235,7 +235,7 @@ def package(tmp_path, models, monkeypatch):
 def test_other_packages_offer_models(package, name, models, tmp_path):
     words = [["They", "can", "fish", "."]]
     assert load_model(name).predict(words) == load_model(models / "hmm.npz").predict(words)
-    listed = json.loads(run(tmp_path, "models", "--json").out)
+    listed = json.loads(run_process(tmp_path, "models", "--json", PYTHONPATH=str(package)).out)
     assert [model["name"] for model in listed] == ["english", "made", "tiny"]
 
 
