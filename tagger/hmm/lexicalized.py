@@ -139,12 +139,25 @@ class LexicalizedTransitions:
 
     def arrivals(self, pairs: np.ndarray, emissions: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute log P(x | u, v), where `emissions` are log P(x | v)."""
-        share = np.where(places == NOT_FREQUENT, self.other_share[pairs], self.before_backoff[pairs])
-        scores = emissions + np.log(share)
+        scores = emissions + np.log(self.emission_share(pairs, places))
         counted = np.flatnonzero((places >= 0) & ~np.isneginf(emissions))
-        seen = self.before_seen(places[counted] * (self.K + 1) + pairs[counted] // (self.K + 1))
-        scores[counted] = np.log(np.exp(scores[counted]) + seen)
+        scores[counted] = np.log(np.exp(scores[counted]) + self.counted_emissions(pairs[counted], places[counted]))
         return scores
+
+    def arrival_probabilities(self, pairs: np.ndarray, emissions: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Compute P(x | u, v), where `emissions` are P(x | v)."""
+        P = emissions * self.emission_share(pairs, places)
+        counted = np.flatnonzero((places >= 0) & (emissions > 0))
+        P[counted] += self.counted_emissions(pairs[counted], places[counted])
+        return P
+
+    def emission_share(self, pairs: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return the weight of P(x | v) in P(x | u, v)."""
+        return np.where(places == NOT_FREQUENT, self.other_share[pairs], self.before_backoff[pairs])
+
+    def counted_emissions(self, pairs: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Compute the term of P(x | u, v) that is counted, of entries."""
+        return self.before_seen(places * (self.K + 1) + pairs // (self.K + 1))
 
     def onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute log P(w | u, v, x)."""

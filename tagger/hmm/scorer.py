@@ -13,6 +13,7 @@ from itertools import chain
 import numpy as np
 
 from tagger.arrays.caching import cached_property
+from tagger.chain.candidate_kernels import TrellisScores
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates, best_tags
 from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer, dense_scorer
@@ -92,37 +93,46 @@ class PathScores:
 
     def on(self, trellis: Trellis) -> PairScores:
         tags = self.tags[trellis.nodes]  # by slot
-        emissions, places = (trellis.at_states(a[trellis.nodes]) for a in (self.emissions, self.places))
         pairs = tags[trellis.there] * (self.model.K + 1) + trellis.at_states(tags)
-        return PairScores(self.model, pairs, places, self.model.arrivals(pairs, emissions, places))
+        places = trellis.at_states(self.places[trellis.nodes])
+        return PairScores(self.model, trellis, pairs, places, self.emissions[trellis.nodes])
 
 
 @dataclass(frozen=True)
-class PairScores:
+class PairScores(TrellisScores):
     """The scores of an HMM for a trellis, whose states are pairs (u, v)."""
 
     model: LexicalizedTransitions
+    trellis: Trellis
     pairs: np.ndarray  # (states,) u · (K + 1) + v
     places: np.ndarray  # (states,) of the word of v
-    arrivals: np.ndarray  # (states,) log P(x | u, v)
+    emissions: np.ndarray  # (slots,) log P(x | v)
 
     @cached_property
-    def backoff_share(self) -> np.ndarray:
-        """The weight of P(w | u, v) in P(w | u, v, x), (states,)."""
-        return self.model.backoff_share(self.places)
+    def arrivals(self) -> np.ndarray:
+        """log P(x | u, v), (states,)."""
+        return self.model.arrivals(self.pairs, self.trellis.at_states(self.emissions), self.places)
+
+    def arrival_factors(self, trellis: Trellis) -> tuple[np.ndarray, np.ndarray]:
+        P = self.model.arrival_probabilities(self.pairs, trellis.at_states(np.exp(self.emissions)), self.places)
+        highest = np.maximum.reduceat(P, trellis.bounds[:-1])
+        with np.errstate(divide="ignore"):  # of rows that are impossible
+            return P / highest[trellis.rows], np.log(highest)
 
     def arcs(self, arcs: Arcs) -> np.ndarray:
-        """Compute log P(w | u, v, x); all that u has no part in is computed for states, of which there are fewer."""
-        w, places = self.pairs[arcs.states] % (self.model.K + 1), self.places[arcs.before[arcs.begins]]
-        P = self.backoff_share[arcs.before]
-        P *= self.model.transitions.along(arcs, self.pairs)
+        with np.errstate(divide="ignore"):  # of forbidden steps
+            return np.log(self.arc_factors(arcs))
+
+    def arc_factors(self, arcs: Arcs) -> np.ndarray:
+        """Compute P(w | u, v, x); all that u has no part in is computed for states, of which there are fewer."""
+        width, before = self.model.K + 1, arcs.before[arcs.begins]  # all arcs into a state have the same v and x
+        w, places = self.pairs[arcs.states] % width, self.places[before]
+        P = self.model.transitions.along(arcs, self.pairs)
+        P *= np.repeat(self.model.backoff_share(places), arcs.widths)
         P += np.repeat(self.model.counted_onward(w, places), arcs.widths)
-        if self.model.allowed is None:
-            return np.log(P, out=P)
-        v = self.pairs[arcs.before[arcs.begins]] % (self.model.K + 1)  # all arcs into a state have the same v
-        P *= np.repeat(self.model.allowed[v, w], arcs.widths)
-        with np.errstate(divide="ignore"):
-            return np.log(P, out=P)
+        if self.model.allowed is not None:
+            P *= np.repeat(self.model.allowed[self.pairs[before] % width, w], arcs.widths)
+        return P
 
 
 def candidate_lattice(

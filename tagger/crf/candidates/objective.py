@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import find_keys
 from tagger.arrays.ragged import consecutive
-from tagger.chain.candidate_kernels import Step, candidate_sum
+from tagger.chain.candidate_kernels import Step, TrellisScores, candidate_sum
 from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.candidates import BLOCK_ARCS, Arcs, Trellis
 from tagger.chain.forward_backward import forward_backward
@@ -97,15 +98,27 @@ class Pieces:
 
 
 @dataclass(frozen=True)
-class PieceScores:
-    """The scores of pieces in one evaluation (`chain.candidate_kernels.TrellisScores`)."""
+class PieceScores(TrellisScores):
+    """The scores of pieces in one evaluation."""
 
     pieces: Pieces
     arrivals: np.ndarray  # (states,)
     of_keys: np.ndarray  # of the distinct arcs
 
     def arcs(self, arcs: Arcs) -> np.ndarray:
-        return np.asarray(self.of_keys[self.pieces.numbers[self.pieces.inside(arcs)]])
+        return self.at_arcs(self.of_keys, arcs)
+
+    def arc_factors(self, arcs: Arcs) -> np.ndarray:
+        return self.at_arcs(self.exp_of_keys, arcs)
+
+    def at_arcs(self, values: np.ndarray, arcs: Arcs) -> np.ndarray:
+        """Return the values of arcs, given those of the distinct ones."""
+        return np.asarray(values[self.pieces.numbers[self.pieces.inside(arcs)]])
+
+    @cached_property
+    def exp_of_keys(self) -> np.ndarray:
+        """The exponentials of the scores of the distinct arcs."""
+        return np.asarray(np.exp(self.of_keys))
 
 
 class CandidateLikelihood(Objective):
