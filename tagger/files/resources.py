@@ -13,11 +13,24 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from tagger.errors import TrainingError
 
+LARGEST_BLOCK = (1 << 25) - (1 << 13)  # bytes; larger ones do not change the threshold
 # RLIMIT_DATA counts memory that libraries reserve and never touch: this much, and more for each thread
 RESERVED = 1 << 30
 RESERVED_PER_CORE = 1 << 26
+
+
+def reuse_freed_memory() -> None:
+    """Make the C library keep freed memory for the next arrays, where that is glibc.
+
+    It returns freed memory above a threshold to the system, and each page that is asked for again costs time. Freeing a
+    large block raises the threshold to twice the size of the block (mallopt(3), M_MMAP_THRESHOLD). None of this block is
+    touched.
+    """
+    np.empty(LARGEST_BLOCK, np.uint8)
 
 
 def free() -> int | None:

@@ -21,6 +21,7 @@ from tagger.corpus.labels import tagged_sentences
 from tagger.corpus.schemes import allowed_steps
 from tagger.errors import TaggerError
 from tagger.evaluation.spans import score_by
+from tagger.files.resources import reuse_freed_memory
 from tagger.models.results import by_sentence, n_best
 from tagger.sentence import Sentence, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
@@ -65,7 +66,12 @@ class Predictor(ABC):
         """Return the scorer of the calling thread."""
         self.check_fitted()
         scorers: PerThread[Scorer] = self.__dict__.setdefault(SCORERS, PerThread())  # atomic
-        return scorers.get(self.build_scorer)
+
+        def build() -> Scorer:
+            reuse_freed_memory()
+            return self.build_scorer()
+
+        return scorers.get(build)
 
     def build_candidate_scorer(self) -> CandidateScorer | None:
         """Build a function that scores only the candidates of another model's lattice; None if there is none."""
