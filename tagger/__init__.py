@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tagger import chain
     from tagger.corpus import read_corpus, write_corpus
     from tagger.corpus.schemes import find_spans, recognize_scheme
+    from tagger.corpus.tokenizers.texts import tokenize
     from tagger.crf.tagger import CRFTagger
     from tagger.errors import TaggerError
     from tagger.evaluation.metrics import evaluate
@@ -46,6 +47,7 @@ __all__ = [
     "read_corpus",
     "recognize_scheme",
     "save_model",
+    "tokenize",
     "write_corpus",
 ]
 
@@ -63,6 +65,7 @@ MODULES = {  # where each public name is defined
     "read_corpus": "corpus",
     "recognize_scheme": "corpus.schemes",
     "save_model": "models.store",
+    "tokenize": "corpus.tokenizers.texts",
     "write_corpus": "corpus",
 }
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tagger.errors import several
 from tagger.escaping import quote, shortened
+
+if TYPE_CHECKING:
+    from tagger.corpus.schemes import Span
 
 Words = Sequence[str]
 ANY = "?"  # instead of a tag: every tag is allowed
@@ -106,6 +109,13 @@ class Sentence:
         """Pickle as a call with positional arguments: four times as fast as the default of a dataclass with slots."""
         fields = (self.words, self.tags, self.layout, self.probabilities, self.nbest, self.offsets, self.line)
         return rebuild, (self.retagged, self.columns, *fields)
+
+    @property
+    def spans(self) -> list[Span]:
+        """The spans that the tags mark (`B-PER I-PER O`): type, first word, and the word after the last."""
+        from tagger.corpus.schemes import find_spans
+
+        return find_spans(self.tags or ())
 
     def with_tags(
         self,

@@ -12,10 +12,12 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tagger"
 CODE = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
 HEAVY = {
     "scipy": {"crf/candidates/node_tables.py", "crf/score_tables.py", "features/clustering.py"},
-    "threadpoolctl": {"crf/tagger.py", "features/clustering.py", "experiments/trials.py", "neural/numpy_network.py"},
+    "threadpoolctl": {"crf/trainer.py", "features/clustering.py", "experiments/trials.py", "neural/numpy_network.py"},
     "tqdm": {"cli/progress.py"},
     "jieba": {"corpus/tokenizers/chinese.py"},
     "jinja2": {"reports/html.py"},
+    "fsspec": {"files/remote.py"},
+    "backports": {"files/zstd.py"},
     "torch": {f"neural/{name}.py" for name in ("__init__", "crf_layer", "tensors", "torch_network", "trainer")},
 }
 SHORT = {  # modules under 30 lines, and why

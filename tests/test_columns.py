@@ -385,7 +385,7 @@ U99:
 
 B
 """
-LEFT_OUT = r"""B01:%x[0,0]
+LEFT_OUT = r"""B01:%x[@0,0]
 U10:%x[@0,0]
 U11:%M[0,0,"..$"]
 U12:%x[0,0]/%x[1,0]/%x[2,0]/%x[3,0]
@@ -399,9 +399,9 @@ def test_templates_of_other_programs_are_read_as_they_are():
     text = translate(THEIRS, [None, "pos", "tag"])
     assert [str(template) for template in parse_templates(text)] == [
         "word[-1]", "word[0] & column:pos[0]", "lower[0]", r"match:/(?i)^a\/\(b\)/[0]", "column:pos[0]", "bias[0]",
-        r"match:/^[A-Z]/[0] & extract:/..?$/(column:pos)[1]",
+        r"match:/^[A-Z]/[0] & extract:/..?$/(column:pos)[1]", "@ column:pos[0]",
     ]  # fmt: skip
-    assert left_out(text) == ["line 7, *:both %x[0,1]: features of tag bigrams cannot be expressed"]
+    assert left_out(text) == []
 
 
 def test_what_cannot_be_expressed_is_named_line_by_line():
@@ -420,7 +420,8 @@ def test_a_crf_is_trained_with_a_template_of_another_program(home, names):
     if "word,-,tag" in names:
         assert done.code == 1 and "expected a column '2'" in done.err
         return
-    assert done.code == 0 and "warning: their.tpl: line 4, B03:%x[0,0]: features of tag bigrams" in done.err
+    assert done.code == 0 and "warning" not in done.err
+    assert "@ word[0]" in run(".", "inspect", "their.npz").out
     gold = corpus(10, 8)
     write_corpus("gold.txt", gold, format="columns")
     assert json.loads(run(".", "eval", "gold.txt", "-m", "their.npz", "--json").out)["accuracy"] > 0.9

@@ -10,7 +10,7 @@ from test_models import MODELS, STRANGE, TAGS, WORDS
 
 from tagger import CRFTagger, HMMTagger, Sentence, TaggerError, save_model
 from tagger.models.ensemble import Ensemble
-from tagger.models.store import load_models
+from tagger.models.store import load_model
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -114,7 +114,7 @@ def test_other_tags_are_refused(tmp_path):
     save_model(HMMTagger().fit(WORDS, TAGS), tmp_path / "a.npz")
     save_model(CRFTagger(max_iterations=3).fit([["a", "b"]], [["X", "N"]]), tmp_path / "b.npz")
     with pytest.raises(TaggerError, match=r". D J P V.*a.npz.*X.*b.npz"):
-        load_models([str(tmp_path / "a.npz"), str(tmp_path / "b.npz")])
+        load_model([str(tmp_path / "a.npz"), str(tmp_path / "b.npz")])
 
 
 def test_commands_take_several_models(tmp_path):

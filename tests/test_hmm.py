@@ -281,14 +281,6 @@ def test_a_lexicon_and_a_choice_that_exclude_each_other_are_refused():
     assert HMMTagger(partial=True).fit(text, lexicon={"zig": ["Z", "Y"]}).predict([["a", "zig", "b"]])[0][1] in "YZ"
 
 
-def test_raw_text_weighs_no_more_than_tagged_text():
-    model = fitted()
-    tokens = sum(len(words.split()) for words, _ in TEXT)
-    (much,) = model.raw_text([["dogs", "bark"]] * tokens)
-    (little,) = model.raw_text([["dogs"]])
-    assert (much.weight, little.weight) == (0.5, 1.0)
-
-
 def test_successive_abstraction_by_hand():
     """Two levels, κ = 1 and 2: the vague one leans on the prior, the precise one on that."""
     vague = Level(np.array([5], np.uint64), RaggedRows(np.array([2]), np.array([0, 1])), np.array([3.0, 1.0]), 1.0)
@@ -621,7 +613,12 @@ def many_tags(monkeypatch):
         ]
         text.append((" ".join([*words, "the"]), " ".join([*tags, "D"])))
     sentences = [Sentence(words.split(), tags.split()) for words, tags in text]
-    return lambda **settings: HMMTagger(rare_count=3).fit(sentences, **settings)
+
+    def make(partly=(), **settings):
+        opened = [Sentence(list(partly), ["?"] * len(partly))] if partly else []
+        return HMMTagger(rare_count=3, partial=True).fit([*sentences, *opened], **settings)
+
+    return make
 
 
 STRANGE = ["", "abab", "eee", "dcbaA", "-1-", "Abc", "zzz", "xyz-", "a" * 30, "日本", "the", "1", "BABA"]
@@ -658,7 +655,7 @@ def test_words_of_a_group_are_evaluated_at_their_own_tags_only(many_tags):
     assert 1 < len(guess.base) < len(guess.groups)
 
 
-@pytest.mark.parametrize("settings", [{}, {"lexicon": {"zzz": ["T1", "T2"]}}, {"unlabeled": [["zzz", "abc", "the"]]}])
+@pytest.mark.parametrize("settings", [{}, {"lexicon": {"zzz": ["T1", "T2"]}}, {"partly": ["zzz", "abc", "the"]}])
 def test_likely_tags_are_the_best_of_all(many_tags, settings):
     """Of frequent, rare and unknown words, inside and at the start of sentences."""
     emissions = many_tags(**settings).emission_model_

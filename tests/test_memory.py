@@ -9,13 +9,13 @@ import pytest
 from program import run, run_process
 
 from tagger import CRFTagger, HMMTagger, Sentence, save_model
-from tagger.cli import tag_input
 from tagger.cli.hints import InputHint
-from tagger.cli.tag_input import PlainLines, named_blocks
 from tagger.errors import TrainingError
 from tagger.files import resources
 from tagger.files.reading import Lines
+from tagger.tagging import inputs
 from tagger.tagging.annotator import Annotator
+from tagger.tagging.inputs import PlainLines, named_blocks
 from tagger.tagging.render import LineRenderer
 
 MANY = [Sentence([f"w{i % 50}" for i in range(20)], [f"T{20 * n + i}" for i in range(20)]) for n in range(100)]
@@ -78,8 +78,8 @@ def test_a_size_may_be_large_but_not_too_small(tmp_path, size, code):
 
 
 def test_sentences_without_end(tmp_path, monkeypatch):
-    assert tag_input.MAX_SENTENCE_LENGTH == 1 << 20
-    monkeypatch.setattr(tag_input, "MAX_SENTENCE_LENGTH", 1 << 15)
+    assert inputs.MAX_SENTENCE_LENGTH == 1 << 20
+    monkeypatch.setattr(inputs, "MAX_SENTENCE_LENGTH", 1 << 15)
     (tmp_path / "corpus.txt").write_text("the/D dog/N barks/V ./.\n" * 5 + "a/D " * 6000 + "\n")
     done = tagger(tmp_path, "train-hmm", "corpus.txt", "-o", "m.npz")
     assert done.code == 0 and "6,000" in done.err

@@ -24,8 +24,20 @@ import pytest
 from paths import TESTS
 from program import run
 
-from tagger import CRFTagger, HMMTagger, Sentence, chain, evaluate, load_model, read_corpus, save_model, write_corpus
+from tagger import (
+    CRFTagger,
+    HMMTagger,
+    Sentence,
+    chain,
+    evaluate,
+    load_model,
+    read_corpus,
+    save_model,
+    tokenize,
+    write_corpus,
+)
 from tagger.corpus.tag_map import read_tag_map
+from tagger.crf.settings import check_templates
 from tagger.errors import CorpusError, FileError, ModelError, TaggerError, TemplateError, TrainingError
 from tagger.experiments.crossval import fold_numbers
 from tagger.features.template import parse_templates, template_text
@@ -146,7 +158,7 @@ REFUSED = {
     "train-hmm good.txt -o none/": "none/",
     "train-hmm good.txt -o good.txt": "good.txt",
     "tag good.txt -o none/out.txt": "none/out.txt",
-    "tag good.txt -o none/": "none/",
+    "tag good.txt -o .": "good.txt",
     "tag good.txt -o good.txt": "good.txt",
     "tag good.txt -o model.npz": "model.npz",
     "tag -m none.npz": "none.npz",
@@ -177,6 +189,9 @@ REFUSED = {
 
 # Wrong usage: exit code 2. Only the last line is ours; the lines before it are click's.
 WRONG_USAGE = [
+    "tag good.txt --part 1/2",
+    "tag good.txt -o new/ --part 3/2",
+    "tag -o new/",
     "train-crf good.txt --patience 3",
     "train-crf good.txt --tune --resume",
     "train-crf good.txt --tune --partial",
@@ -187,6 +202,12 @@ WRONG_USAGE = [
     "train-crf good.txt --log -",
     "train-crf - --dev -",
     "train-hmm good.txt --order 1 --partial",
+    "train-hmm good.txt --smoothing none",
+    "train-hmm good.txt --unknown suffix --partial",
+    "train-hmm good.txt --unknown floor --unlabeled words.txt",
+    "train-crf good.txt --order 0 --candidates 0.01",
+    "train good.txt --order 0",
+    "inspect --table A --json",
     "train-hmm good.txt --rare-count 1000000000000",
     "train-hmm good.txt --max-memory x",
     "train-hmm good.txt --max-memory 10M",
@@ -275,6 +296,18 @@ CALLS = {
     "fit: tags that are numbers": (TypeError, lambda: HMM().fit([["a"]], [[1]])),
     "fit: an empty corpus": (TrainingError, lambda: HMM().fit([])),
     "fit: order 3": (ValueError, lambda: HMMTagger(order=3).fit(ONE)),
+    "fit: unknown smoothing": (ValueError, lambda: HMMTagger(smoothing="some").fit(ONE)),
+    "fit: no smoothing with order 2": (ValueError, lambda: HMMTagger(smoothing="none").fit(ONE)),
+    "fit: floor 0": (ValueError, lambda: HMMTagger(order=1, unknown="floor", floor=0.0).fit(ONE)),
+    "fit: a lexicon for a textbook model": (
+        ValueError,
+        lambda: HMMTagger(unknown="floor").fit(ONE, lexicon={"a": ["A"]}),
+    ),
+    "fit: order 0 with features of steps": (
+        TrainingError,
+        lambda: check_templates(0, parse_templates("word[0]\n@ lower[0]")),
+    ),
+    "fit: order 0 with candidates": (TrainingError, lambda: CRFTagger(order=0, candidates=0.01).fit(ONE)),
     "fit: another tag set for dev": (TrainingError, lambda: CRFTagger().fit(ONE, X_dev=[Sentence(["a"], ["B"])])),
     "fit: a lexicon with an unknown tag": (TrainingError, lambda: HMMTagger().fit(ONE, lexicon={"zig": ["Q"]})),
     "fit: too much memory, hmm": (TrainingError, lambda: too_large(HMMTagger)),
@@ -282,6 +315,17 @@ CALLS = {
     "fit: too much memory, crf with candidates": (TrainingError, lambda: too_large(partial(CRFTagger, threads=1))),
     "predict: not fitted": (TaggerError, lambda: CRFTagger().predict([["a"]])),
     "predict: a string": (TypeError, lambda: HMM().fit(ONE).predict("She runs")),
+    "tokenize: a number": (TypeError, lambda: tokenize(7, None)),
+    "tokenize: a language without rules": (ValueError, lambda: tokenize("She", "klingon")),
+    "tag: a list of words": (TypeError, lambda: HMM().fit(ONE).tag(["She", "runs"])),
+    "tag: -1 taggings": (ValueError, lambda: HMM().fit(ONE).tag("She", nbest=-1)),
+    "tag: not fitted": (TaggerError, lambda: CRFTagger().tag("She")),
+    "tag_sents: a string": (TypeError, lambda: HMM().fit(ONE).tag_sents("She runs")),
+    "pipe: a number": (TypeError, lambda: list(HMM().fit(ONE).pipe(["a", 7]))),
+    "pipe: a text without a context": (TypeError, lambda: list(HMM().fit(ONE).pipe(["She"], as_tuples=True))),
+    "pipe: one text": (TypeError, lambda: HMM().fit(ONE).pipe("She runs")),
+    "pipe: no processes": (ValueError, lambda: HMM().fit(ONE).pipe(["a"], jobs=0)),
+    "pipe: empty batches": (ValueError, lambda: HMM().fit(ONE).pipe(["a"], batch_size=0)),
     "set_params: unknown": (ValueError, lambda: HMM().set_params(nonsense=1)),
     "evaluate: fewer lists than sentences": (ValueError, lambda: evaluate(ONE, [])),
     "evaluate: more tags than words": (ValueError, lambda: evaluate(ONE, [["A", "B"]])),
@@ -290,6 +334,7 @@ CALLS = {
     "write_corpus: no folder": (FileError, lambda: write_corpus("/none/never.txt", ONE)),
     "read_corpus: no file": (FileError, lambda: read_corpus("/none.txt")),
     "load_model: no file": (ModelError, lambda: load_model("/none.npz")),
+    "load_model: nothing": (ModelError, lambda: load_model([])),
     "load_classes: no file": (FileError, lambda: load_classes("/none.npz")),
     "fold_numbers: too few": (TrainingError, lambda: fold_numbers(ONE * 9, 3, 0)),
     "template: unknown function": (TemplateError, lambda: parse_templates("word[0]\nwrod[0]")),

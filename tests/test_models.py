@@ -22,7 +22,10 @@ def bilstm():
 MODELS = {
     "hmm": lambda: HMMTagger(),
     "hmm-first-order": lambda: HMMTagger(order=1),
+    "hmm-textbook": lambda: HMMTagger(order=1, smoothing="none", unknown="floor"),
+    "hmm-suffixes": lambda: HMMTagger(smoothing="interpolation", unknown="suffix"),
     "crf": lambda: CRFTagger(max_iterations=30, l2=0.05),
+    "crf-order-0": lambda: CRFTagger(max_iterations=30, l2=0.05, order=0),
     "crf-comparison": lambda: CRFTagger(max_iterations=30, l2=0.05, features="comparison"),
     "crf-candidates": lambda: CRFTagger(max_iterations=30, l2=0.05, candidates=0.001),
     "crf-second-order": lambda: CRFTagger(max_iterations=30, l2=0.05, order=2),

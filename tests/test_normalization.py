@@ -84,13 +84,13 @@ def test_reasons_are_those_of_the_same_words():
     assert [[e.word for e in own] for own in there] == decomposed(TEXT)
 
 
-def test_raw_text_and_lexica_are_read_in_both_forms(tmp_path):
+def test_open_words_and_lexica_are_read_in_both_forms(tmp_path):
     lexicon = {"phở": ["N"], "bánh": ["N", "V"]}
-    raw = [["phở", "rất", "đẹp"]]
+    words_of_open = ["phở", "rất", "đẹp"]
     for name, form in (("nfc", "NFC"), ("nfd", "NFD")):
         words = {normalize(form, word): tags for word, tags in lexicon.items()}
-        text = [[normalize(form, word) for word in own] for own in raw]
-        save_model(HMMTagger().fit(CORPUS, unlabeled=text, lexicon=words), tmp_path / name)
+        partly = Sentence([normalize(form, word) for word in words_of_open], ["?"] * 3)
+        save_model(HMMTagger(partial=True).fit([*CORPUS, partly], lexicon=words), tmp_path / name)
     assert (tmp_path / "nfc").read_bytes() == (tmp_path / "nfd").read_bytes()
 
 

@@ -13,7 +13,6 @@ from browser import luminance, opened
 from paths import TESTS
 
 from tagger import HMMTagger, Sentence, load_model
-from tagger.models.store import load_models
 from tagger.reports.html import page_template
 from tagger.reports.trellis import as_json
 from tagger.reports.trellis_page import MAX_EDGES, MAX_LETTERS, picture, trellis_page
@@ -94,7 +93,7 @@ def test_a_notebook_shows_the_page_in_a_frame(trellises, monkeypatch):
 
 
 def test_models_together_have_tables_and_no_picture(models):
-    trellis = load_models([str(models / f"{name}.npz") for name in ("hmm", "crf")]).trellis(["They", "fish"])
+    trellis = load_model([str(models / f"{name}.npz") for name in ("hmm", "crf")]).trellis(["They", "fish"])
     page = trellis_page(page_template("trellis.html"), [trellis])
     assert "<svg" not in page and "no chain" in page and "Each column" not in page and 'class="rate"' in page
 

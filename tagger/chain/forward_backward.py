@@ -45,5 +45,5 @@ def log_norm(kernel: SumKernel) -> np.ndarray:
 
 
 def sum_kernel(chain: Chain) -> SumKernel:
-    """Choose the fastest arithmetic that is exact for this chain; scaled steps need one table of transitions."""
-    return (scaled_kernel(chain) if chain.transitions.ndim == 2 else None) or LogSum(chain)
+    """Choose the fastest arithmetic that is exact for this chain."""
+    return scaled_kernel(chain) or LogSum(chain)

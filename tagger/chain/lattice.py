@@ -20,6 +20,7 @@ from tagger.chain.nbest import ScoredPath, n_best
 from tagger.chain.pack import Pack
 from tagger.chain.pruning import PrunedStep
 from tagger.chain.scores import Chain, forbid, path_scores
+from tagger.chain.single import best_path
 from tagger.chain.viterbi import viterbi
 from tagger.sentence import Words
 
@@ -60,7 +61,10 @@ class DenseLattice:
     step: StepFunction | None = None  # a fast maximum for these transitions; `max_step` without one
 
     def best(self) -> np.ndarray:
-        return self.chain.pack.unpack(viterbi(DenseMax(self.chain, self.step)))
+        chain = self.chain
+        if len(chain.pack.order) == 1 and len(chain.emissions) and isinstance(self.step, PrunedStep):
+            return np.array(best_path(self.step, chain.start, chain.end, chain.emissions))
+        return chain.pack.unpack(viterbi(DenseMax(chain, self.step)))
 
     def path_scores(self, tags: np.ndarray) -> np.ndarray:
         pack = self.chain.pack
@@ -97,16 +101,21 @@ def dense_scorer(
     end: np.ndarray,
     emissions: Callable[[list[Words], Pack], np.ndarray],
     allowed: np.ndarray | None = None,
+    steps: Callable[[list[Words], Pack], np.ndarray] | None = None,
 ) -> Scorer:
     """Make a function from sentences to their lattice; `emissions` computes (N, K) by row for sentences in a pack.
 
-    Steps from tag to tag that are not `allowed` (K + 1, K + 1) are forbidden (`scores.forbid`).
+    `steps` computes what is added to the transitions of each step, (N - first, K, K), for models that have any. Steps
+    from tag to tag that are not `allowed` (K + 1, K + 1) are forbidden (`scores.forbid`).
     """
     start, transitions, end = forbid(allowed, start, transitions, end)
     step = PrunedStep(transitions)
 
     def score(sentences: list[Words]) -> Lattice:
         pack = Pack.of([len(words) for words in sentences])
+        if steps is not None:
+            by_step = transitions + steps(sentences, pack)
+            return DenseLattice(Chain(pack, start, by_step, end, emissions(sentences, pack)))
         return DenseLattice(Chain(pack, start, transitions, end, emissions(sentences, pack)), step)
 
     return score

@@ -9,6 +9,8 @@ e[t] = exp(emissions[t] - shift) / c[t], where c[t] is the sum of alpha[t-1]:
 
 Dividing a step by the sum of the step before keeps all numbers near 1, and serves both directions.
 
+Where each step has transitions of its own, A is that of the step, and a step is a stack of small products.
+
 That is exact only while nothing that matters can underflow: the scores around a token span less than the number format
 does. `SPAN` states that bound. A pack outside it in float32 is done in float64, and one outside it there in log space
 (`kernels.LogSum`), so that no answer depends on luck.
@@ -67,13 +69,19 @@ def shift_within(chain: Chain, span: float) -> np.ndarray | None:
 
 def mixing_steps(transitions: np.ndarray) -> int | None:
     """Find the smallest n with which any tag leads to any tag in n steps, and so in more; None above MIXING_STEPS."""
-    step = np.isfinite(transitions).astype(np.float32)
+    step = possible_steps(transitions).astype(np.float32)
     reach = step
     for n in range(1, MIXING_STEPS + 1):
         if reach.all():
             return n
         reach = np.minimum(reach @ step, 1.0)
     return None
+
+
+def possible_steps(transitions: np.ndarray) -> np.ndarray:
+    """Return whether each tag may follow each, (K, K); if steps have their own transitions, whether it always may."""
+    possible = np.isfinite(transitions)
+    return possible if transitions.ndim == 2 else possible.all(axis=0)
 
 
 def all_have_paths(chain: Chain, n: int) -> bool:
@@ -85,7 +93,7 @@ def all_have_paths(chain: Chain, n: int) -> bool:
         return all_tokens_reachable(chain)
     if not np.isfinite(chain.emissions).all():
         return False
-    step, lengths = np.isfinite(chain.transitions), set(chain.pack.lengths[: chain.pack.first].tolist())
+    step, lengths = possible_steps(chain.transitions), set(chain.pack.lengths[: chain.pack.first].tolist())
     reach, end = np.isfinite(chain.start), np.isfinite(chain.end)  # the tags that token t may have
     for t in range(1, n + 1):  # a longer sentence has n steps between its ends
         if t in lengths and not (reach & end).any():
@@ -116,13 +124,13 @@ class ScaledSum:
         self.chain, self.pack, self.shift = chain, chain.pack, shift
         self.e = np.subtract(chain.emissions, shift, dtype=dtype)  # (N, K)
         np.exp(self.e, out=self.e)
-        self.top = float(chain.transitions.max(initial=-np.inf))
-        self.A = np.exp(np.subtract(chain.transitions, self.top, dtype=dtype))  # (K, K)
+        self.top = float(chain.transitions.max()) if chain.transitions.size else 0.0  # sentences of one token
+        self.A = np.exp(np.subtract(chain.transitions, self.top, dtype=dtype))  # (K, K), or by row (N - first, K, K)
         self.exp_start, self.exp_end = (
             np.exp(np.subtract(scores, scores.max(), dtype=dtype)) for scores in (chain.start, chain.end)
         )
         self.c = np.ones(len(self.e), dtype)
-        self.ones = np.ones(len(self.A), dtype)
+        self.ones = np.ones(self.A.shape[-1], dtype)
 
     def begin(self) -> np.ndarray:
         alpha, first = np.empty_like(self.e), self.pack.first
@@ -137,8 +145,15 @@ class ScaledSum:
         before, here = step
         np.matmul(alpha[before], self.ones, out=self.c[here])  # row sums; the fastest way in NumPy
         self.e[here] /= self.c[here, None]
-        np.matmul(alpha[before], self.A, out=alpha[here])
+        if self.A.ndim == 2:
+            np.matmul(alpha[before], self.A, out=alpha[here])
+        else:
+            np.matmul(alpha[before][:, None], self.steps_to(here), out=alpha[here][:, None])
         alpha[here] *= self.e[here]
+
+    def steps_to(self, rows: slice) -> np.ndarray:
+        """Return A (rows, K, K) of the steps to these rows, where each has its own."""
+        return self.A[rows.start - self.pack.first : rows.stop - self.pack.first]
 
     def log_z(self, alpha: np.ndarray) -> np.ndarray:
         """Compute log Z = Σ_t log c[t] + log(alpha[T] · exp(end)) + all that was subtracted."""
@@ -158,14 +173,18 @@ class ScaledSum:
         before, here = step
         q = self.e[here]
         q *= beta[here]
-        np.matmul(q, self.A.T, out=beta[before])
+        if self.A.ndim == 2:
+            np.matmul(q, self.A.T, out=beta[before])
+        else:
+            np.matmul(self.steps_to(here), q[:, :, None], out=beta[before][:, :, None])
         return q
 
     def arc_probabilities(
         self, alpha: np.ndarray, arcs: np.ndarray, step: tuple[slice, slice], log_z: np.ndarray
     ) -> np.ndarray:
         """Compute p(previous tag i, tag j), (B, K, K)."""
-        return np.asarray(alpha[step[0]][:, :, None] * self.A * arcs[:, None, :])
+        A = self.A if self.A.ndim == 2 else self.steps_to(step[1])
+        return np.asarray(alpha[step[0]][:, :, None] * A * arcs[:, None, :])
 
     def probabilities(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
         alpha *= beta  # in place: the array is large
@@ -173,4 +192,6 @@ class ScaledSum:
 
     def expected_transitions(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
         before, q = alpha[self.pack.before], self.e[self.pack.first :]
+        if self.A.ndim == 3:
+            return np.asarray(before[:, :, None] * self.A * q[:, None, :])
         return np.asarray(self.A * (before.T @ q).astype(np.float64))

@@ -107,18 +107,22 @@ def trellis_tables(trellis: Trellis, scores: TrellisScores, node_tags: np.ndarra
 class DenseScores(TrellisScores):
     """The scores of a dense chain for a trellis in which all tags are candidates."""
 
-    steps: np.ndarray  # (K + 1, K + 1) the last row is the start, the last column the end
+    steps: np.ndarray  # (steps, K + 1, K + 1) the last row is the start, the last column the end; one for all, or T + 1
     tags: np.ndarray  # (states,)
     arrivals: np.ndarray  # (states,)
+    positions: np.ndarray  # (states,)
 
     @classmethod
     def of(cls, chain: Chain, trellis: Trellis) -> DenseScores:
         """Lay out the scores of a chain of one sentence."""
         N, K = chain.emissions.shape
-        steps = np.zeros((K + 1, K + 1))
-        steps[:K, :K], steps[K, :K], steps[:K, K] = chain.transitions, chain.start, chain.end
-        nodes = trellis.nodes[trellis.here]
-        return cls(steps, np.where(nodes == N * K, K, nodes % K), np.append(chain.emissions, 0.0)[nodes])
+        one_for_all = chain.transitions.ndim == 2
+        steps = np.zeros((1 if one_for_all else N + 1, K + 1, K + 1))
+        steps[:, K, :K], steps[:, :K, K] = chain.start, chain.end
+        steps[slice(None) if one_for_all else slice(1, N), :K, :K] = chain.transitions
+        nodes, position = trellis.nodes[trellis.here], trellis.rows * (not one_for_all)
+        tags = np.where(nodes == N * K, K, nodes % K)
+        return cls(steps, tags, np.append(chain.emissions, 0.0)[nodes], position)
 
     def arcs(self, arcs: Arcs) -> np.ndarray:
-        return self.steps[self.tags[arcs.before], self.tags[arcs.after]]
+        return self.steps[self.positions[arcs.before], self.tags[arcs.before], self.tags[arcs.after]]

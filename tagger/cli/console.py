@@ -14,7 +14,6 @@ from typing import Any
 
 import click
 
-from tagger.errors import CorpusError
 from tagger.escaping import encoded, visible
 from tagger.files.reading import Skipped
 from tagger.files.writing import STDOUT, open_output
@@ -66,13 +65,6 @@ def skipped_lines() -> Skipped | None:
     """Return the record of lines that `--on-error skip` leaves out; None if a fault stops the command."""
     context = click.get_current_context(silent=True)
     return context.meta.get(SKIPPED_KEY) if context else None
-
-
-def raise_or_skip(error: CorpusError, skipped: Skipped | None) -> None:
-    """Raise the error of a faulty line or sentence, or record it under `--on-error skip`."""
-    if skipped is None:
-        raise error
-    skipped.add(error)
 
 
 def report_skipped(skipped: Skipped) -> None:

@@ -17,6 +17,7 @@ import click
 
 from tagger.cli.command import Command
 from tagger.errors import FileError
+from tagger.files.remote import has_scheme
 from tagger.files.writing import STDOUT, check_writable
 
 
@@ -71,6 +72,15 @@ class OutputFile(click.Path):
         """Refuse a path that cannot be written, before any work is done."""
         if path not in STDOUT:
             check_writable(path)
+
+
+class LocalFile(OutputFile):
+    """A file that is written bit by bit, which no store can do."""
+
+    def check(self, path: str) -> None:
+        if has_scheme(path):
+            raise FileError(f"{path}: expected a local file, got an address. It is written while the command runs.")
+        super().check(path)
 
 
 INPUT, TEXT, OUTPUT = InputFile(), TextFile(), OutputFile()

@@ -15,7 +15,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, Any
 from zipfile import BadZipFile, ZipFile
 
@@ -34,12 +34,14 @@ from tagger.cli.options import (
     is_given,
     value_option,
 )
-from tagger.cli.paths import INPUT, OUTPUT, OutputFile
+from tagger.cli.paths import INPUT, LocalFile, OutputFile
 from tagger.cli.progress import open_bar, show_bar
 from tagger.cli.spans import metric_option, scheme_option
 from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.errors import FileError, several
 from tagger.files.reading import exists, reason
+from tagger.files.remote import has_scheme
+from tagger.files.writing import file_size
 from tagger.models.base import Tagger
 from tagger.models.checkpoint import Checkpoint
 from tagger.models.monitor import DEV_SCORES, INTERRUPTED, Progress
@@ -71,12 +73,17 @@ def is_model_archive(path: Path) -> bool:
     return False
 
 
-class CheckpointFile(OutputFile):
+class CheckpointFile(LocalFile):
     """A checkpoint to write. It may replace a checkpoint, nothing else."""
 
     def check(self, path: str) -> None:
         super().check(path)
         Checkpoint(path).check_place()
+
+
+def default_checkpoint(output: str) -> str:
+    """Return the name of the checkpoint of a model: beside it, or in this folder if the model has an address."""
+    return f"{PurePath(output).name if has_scheme(output) else output}.checkpoint"
 
 
 def output_archive_option(default: str, help: str) -> Callable[[Decorated], Decorated]:
@@ -130,12 +137,12 @@ def monitor_options(every: int, unit: str, patience: int | None = None) -> Calla
         file_option("--dev", INPUT, "Tagged dev corpus, e.g. dev.txt; the model that is best on it is kept."),
         value_option("--patience", Count(1), patience, "Stop after N evaluations on --dev without improvement."),
         metric_option,
-        file_option("--log", OUTPUT, f"Log file with one line of JSON per {unit}, e.g. train.jsonl."),
+        file_option("--log", LocalFile(), f"Log file with one line of JSON per {unit}, e.g. train.jsonl."),
         file_option(
             "--checkpoint",
             CheckpointFile(),
             "Checkpoint file.  [default: OUTPUT.checkpoint]",
-            callback=lambda context, param, path: path or f"{context.params['output']}.checkpoint",
+            callback=lambda context, param, path: path or default_checkpoint(context.params["output"]),
         ),
         value_option("--checkpoint-every", Count(1), every, f"Save the checkpoint every N {unit}s."),
         click.option("--resume", is_flag=True, help="Continue an interrupted training from its checkpoint."),
@@ -231,7 +238,7 @@ def save_and_report(
     messages = [*model_warnings(model), training_summary(model.summary_, unit)]
     if stopped == INTERRUPTED:
         path = os.fspath(checkpoint.path)
-        option = "" if path == f"{output}.checkpoint" else f"--checkpoint {shlex.quote(path)} "
+        option = "" if path == default_checkpoint(output) else f"--checkpoint {shlex.quote(path)} "
         messages.append(f"kept {path}: continue with the same settings and {option}--resume")
     for message in [*messages, closing_line(model, output, time.perf_counter() - begin)]:
         print_message(message, quiet)
@@ -284,7 +291,7 @@ def closing_line(model: Tagger, path: str, seconds: float) -> str:
     """Return the last line of a training: the file, its size, the accuracy, the time, and a command to try next."""
     score = model.summary_.get(DEV_SCORES[model.metric])
     accuracy = "" if score is None else f", dev {model.metric} {100 * score:.2f} %"
-    size = Path(path).stat().st_size
+    size = file_size(path)
     shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
     option = "" if path == os.environ.get("TAGGER_MODEL", DEFAULT_MODEL) else f" -m {shlex.quote(path)}"
     corpus = f"{several(model.summary_['tokens'], 'token')}, {several(len(model.classes_), 'tag')}"

@@ -52,6 +52,11 @@ def training_sentences(X: Iterable[Any], y: Iterable[Any] | None, form: Normaliz
     return [Sentence(words, sentence.tags, columns=sentence.columns) for words, sentence in pairs]
 
 
+def corpus_size(sentences: Sequence[Sentence]) -> dict[str, int]:
+    """Count sentences and tokens, for the summary of a model."""
+    return {"sentences": len(sentences), "tokens": sum(map(len, sentences))}
+
+
 def token_tags(sentences: Sequence[Sentence]) -> tuple[list[str], set[str]]:
     """Return the tag of each token, and the set of distinct tags."""
     tags = list(chain.from_iterable(map(get_tags, sentences)))

@@ -19,7 +19,8 @@ from tagger.corpus.labels import tag_numbers
 from tagger.corpus.partial import OPEN, Choices, read_choices, renumber_tags
 from tagger.corpus.schemes import AUTO, NO_SCHEME, allowed_steps, training_scheme
 from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD, cross_fit, joined, propose_all, with_gold
-from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+from tagger.crf.parameters import EncodedCorpus, ParameterLayout, step_events
+from tagger.crf.settings import check_templates
 from tagger.crf.warm_start import continue_from
 from tagger.errors import TrainingError
 from tagger.escaping import quote
@@ -80,6 +81,7 @@ def encode_corpus(
     tag_parts = TagParts(tag_set, (init and init.tag_parts_.separator) or separator_of(tag_set))
     template, classes = choose_template(settings.features, init, classes, template_columns(sentences[0]))
     templates = parse_templates(template, settings.features)
+    check_templates(settings.order, templates)
     words = [sentence.words for sentence in sentences]
     lists = init.lists_ if init else read_lists(list_names(templates), settings.features)
     observe = Observer(form_of(init), sources_of(templates), lists)
@@ -96,8 +98,10 @@ def encode_corpus(
     # A token with a choice of tags is an event of each of them.
     tokens, event_tags = choices.events(tags)
     events = Windows(windows.words, windows.places[tokens], windows.around)
+    followers, pairs = step_events(trained, tags, choices, K)
+    steps = Windows(windows.words, windows.places[followers], windows.around), pairs
     features, counts, values = learn_features(
-        templates, events, event_tags, tag_parts, settings.min_count, settings.min_pair_count, classes
+        templates, events, event_tags, tag_parts, settings.min_count, settings.min_pair_count, classes, steps
     )
     corpus = EncodedCorpus(features, values, windows, trained, tags, choices, K, tag_parts, allowed=allowed)
     threshold = threshold_of(settings, init, K, bool(column_names(templates)))

@@ -29,8 +29,10 @@ from tagger.chain.pack import PACK_TOKENS, Pack, batches
 from tagger.chain.scores import Chain, forbid, path_scores
 from tagger.corpus.partial import Choices
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
-from tagger.crf.score_tables import TableBuilder
+from tagger.crf.score_tables import Cells, TableBuilder, step_cells
 from tagger.words.windows import Windows
+
+STEP_CELLS = 1 << 21  # of the transitions of a pack, where each step has its own
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class PackLoss:
     transitions: np.ndarray  # (K, K)
     starts: np.ndarray  # (K,)
     ends: np.ndarray  # (K,)
+    steps: np.ndarray | None = None  # of the parameters of features of steps in the pack
 
 
 class Objective(ABC):
@@ -87,11 +90,18 @@ class Objective(ABC):
 
     @abstractmethod
     def feature_gradient(self, residual: np.ndarray) -> np.ndarray:
-        """Compute the gradient of the features' weights from the residual of the packs that count."""
+        """Compute the gradient of the features' weights from the residual of the packs that count.
+
+        It is zero for features of steps.
+        """
 
     @abstractmethod
     def chain_gradient(self, packs: list[Any]) -> np.ndarray:
         """Compute the gradient of all other weights from what `pack_losses` returned."""
+
+    @abstractmethod
+    def add_step_gradient(self, packs: list[Any], gradient: np.ndarray) -> None:
+        """Add the gradient of the weights of features of steps, from what `pack_losses` returned."""
 
     @property
     def used(self) -> Sequence[int]:
@@ -101,6 +111,7 @@ class Objective(ABC):
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         packs = self.pack_losses(weights)
         gradient = np.concatenate([self.feature_gradient(self.residual), self.chain_gradient(packs)])
+        self.add_step_gradient(packs, gradient)
         gradient *= self.scale
         distance = weights - self.layout.centre
         gradient += 2 * self.l2 * distance
@@ -110,13 +121,14 @@ class Objective(ABC):
     def curvature(self, weights: np.ndarray) -> np.ndarray:
         """Estimate the diagonal of the second derivative: Σ p · (1 - p) over the tokens where each weight counts.
 
-        That is exact if tokens were independent. For the chain's own weights it is a tenth of their count.
+        That is exact if tokens were independent. For weights of steps it is a tenth of their count.
         """
         self(weights)
         variance = np.abs(self.residual)  # p, or 1 - p where the tag is the gold one
         variance *= 1 - variance
         diagonal = 0.1 * self.layout.counts
-        diagonal[: self.layout.features_end] = self.scale * self.feature_gradient(variance)
+        of_tokens = slice(0, self.layout.steps_begin)
+        diagonal[of_tokens] = self.scale * self.feature_gradient(variance)[of_tokens]
         return diagonal + 2 * self.l2
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
@@ -128,11 +140,13 @@ class PenalizedLikelihood(Objective):
     """The objective over all tags."""
 
     def pack_tokens(self, corpus: EncodedCorpus) -> int:
-        return PACK_TOKENS
+        return min(PACK_TOKENS, max(1, STEP_CELLS // corpus.K**2)) if corpus.features.step_templates else PACK_TOKENS
 
     def encode(self, corpus: EncodedCorpus, tokens: list[np.ndarray]) -> None:
         self.K, self.tag_parts = corpus.K, corpus.tag_parts
-        self.packs = [Pack.of(corpus.lengths[sentences]) for sentences in self.sentences]
+        # with order 0 every token is a sentence of its own, and p is a softmax
+        lengths = [corpus.lengths[sentences] for sentences in self.sentences]
+        self.packs = [Pack.of(T if self.layout.order else np.ones(T.sum(), np.int64)) for T in lengths]
         # All arrays of tokens here have the rows of one pack after the other; `order` maps them to the corpus.
         order = np.concatenate([places[pack.tokens] for places, pack in zip(tokens, self.packs, strict=True)])
         self.rows = slices(map(len, tokens))
@@ -140,14 +154,20 @@ class PenalizedLikelihood(Objective):
         self.open = open_rows(corpus.choices, order, self.rows)
         self.residual = np.empty((len(order), self.tag_parts.columns), self.dtype)
         windows = Windows(corpus.windows.words, corpus.windows.places[order], corpus.windows.around)
-        self.tables, self.narrow = TableBuilder(replace(corpus, windows=windows), self.dtype, self.rows).build()
+        packed = replace(corpus, windows=windows)
+        self.tables, self.narrow = TableBuilder(packed, self.dtype, self.rows).build()
+        self.steps: list[Cells] = []  # of each pack, for features of steps
+        if corpus.features.step_templates:
+            ids = packed.step_features()
+            after_first = [slice(r.start + pack.first, r.stop) for r, pack in zip(self.rows, self.packs, strict=True)]
+            self.steps = [step_cells(corpus, [row[own] for row in ids], self.dtype) for own in after_first]
 
     def pack_losses(self, weights: np.ndarray) -> list[PackLoss]:
         w, *chain_scores, _, _ = self.layout.split(weights)
         chain_scores = list(forbid(self.layout.allowed, *chain_scores))
         w = w.astype(self.dtype)
         tables = self.map(lambda table: table.scores(w, self.tag_parts.columns), self.tables)
-        return self.map(lambda i: self.pack_loss(i, self.emissions(i, w, tables), *chain_scores), self.used)
+        return self.map(lambda i: self.pack_loss(i, self.chain(i, w, tables, *chain_scores)), self.used)
 
     def feature_gradient(self, residual: np.ndarray) -> np.ndarray:
         gradient = np.zeros(self.layout.features_end)
@@ -157,7 +177,14 @@ class PenalizedLikelihood(Objective):
             gradient[self.narrow[i].params] += own
         return gradient
 
+    def add_step_gradient(self, packs: list[PackLoss], gradient: np.ndarray) -> None:
+        for i, pack in zip(self.used, packs, strict=True):
+            if pack.steps is not None:
+                gradient[self.steps[i].params] += pack.steps
+
     def chain_gradient(self, packs: list[PackLoss]) -> np.ndarray:
+        if not self.layout.order:
+            return np.empty(0)
         steps = sum((pack.transitions for pack in packs), np.zeros((self.K, self.K)))
         ends = [sum(pack.starts for pack in packs), sum(pack.ends for pack in packs)]
         return np.concatenate([steps.ravel()[self.layout.seen], *ends])
@@ -171,37 +198,57 @@ class PenalizedLikelihood(Objective):
             E += added
         return self.tag_parts.spread(E)
 
-    def pack_loss(self, i: int, E: np.ndarray, start: np.ndarray, transitions: np.ndarray, end: np.ndarray) -> PackLoss:
-        """Compute the loss of pack i with the emissions E (n, K), and fill in its rows of the residual."""
+    def chain(
+        self,
+        i: int,
+        w: np.ndarray,
+        tables: list[np.ndarray],
+        start: np.ndarray,
+        transitions: np.ndarray,
+        end: np.ndarray,
+    ) -> Chain:
+        """Compute the scores of pack i; with features of steps each step has transitions of its own."""
+        if self.steps:
+            own = self.steps[i].scores(w, self.K**2).reshape(-1, self.K, self.K)  # (n - first, K, K)
+            transitions = own + transitions.astype(own.dtype)
+        return Chain(self.packs[i], start, transitions, end, self.emissions(i, w, tables))
+
+    def pack_loss(self, i: int, chain: Chain) -> PackLoss:
+        """Compute the loss of pack i from its scores, and fill in its rows of the residual."""
         pack = self.packs[i]
-        chain = Chain(pack, start, transitions, end, E)
         free = forward_backward(sum_kernel(chain))
         columns = self.residual[self.rows[i]]  # (n, K + A)
         residual = columns[:, : self.K]
         residual[:] = free.states
         subtract = self.subtract_tags if self.open[i] is None else self.subtract_choices
-        log_z, steps = subtract(i, chain, residual)
+        log_z = subtract(i, chain, residual, free.transitions)
         self.tag_parts.gather(columns)
+        by_row = free.transitions  # (n - first, K, K), or (K, K) summed
         return PackLoss(
             loss=float((free.log_z - log_z).sum()),
-            transitions=free.transitions - steps,
+            transitions=by_row.sum(axis=0, dtype=np.float64) if self.steps else by_row,
             starts=residual[: pack.first].sum(axis=0, dtype=np.float64),
             ends=residual[pack.last].sum(axis=0, dtype=np.float64),
+            steps=self.steps[i].gradient(by_row) if self.steps else None,
         )
 
-    def subtract_tags(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Subtract the gold tags from the marginals; return the scores of the gold paths and their steps (K, K)."""
+    def subtract_tags(self, i: int, chain: Chain, residual: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Subtract the gold paths from the marginals and the expected steps; return the scores of these paths."""
         tags = self.tags[self.rows[i]]
         residual[np.arange(len(tags)), tags] -= 1
-        return path_scores(chain, tags), self.gold_steps(i).reshape(self.K, self.K)
+        if self.steps:
+            steps[chain.steps_along(tags)] -= 1
+        else:
+            steps -= self.gold_steps(i).reshape(self.K, self.K)
+        return path_scores(chain, tags)
 
     def gold_steps(self, i: int) -> np.ndarray:
         """Count the tag bigrams (K · K,) of pack i, all of whose tags are given."""
         pack, tags = self.packs[i], self.tags[self.rows[i]]
         return np.bincount(tags[pack.before] * self.K + tags[pack.first :], minlength=self.K * self.K)
 
-    def subtract_choices(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Subtract the marginals of the chain of allowed tags; return its log Z and expected steps (K, K)."""
+    def subtract_choices(self, i: int, chain: Chain, residual: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Subtract the marginals and expected steps of the chain of allowed tags; return its log Z."""
         tags = self.tags[self.rows[i]]
         allowed = np.zeros(residual.shape, bool)
         allowed[np.arange(len(tags)), tags] = True  # where the tag is OPEN, overwritten at once
@@ -211,7 +258,8 @@ class PenalizedLikelihood(Objective):
         E = np.where(allowed, chain.emissions, self.dtype.type(-np.inf))
         bound = forward_backward(sum_kernel(replace(chain, emissions=E)))
         residual -= bound.states
-        return bound.log_z, bound.transitions
+        steps -= bound.transitions
+        return bound.log_z
 
 
 def open_rows(choices: Choices, order: np.ndarray, packs: list[slice]) -> list[tuple[np.ndarray, np.ndarray] | None]:

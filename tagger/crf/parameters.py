@@ -1,6 +1,7 @@
 """The encoded corpus, and the layout of the parameter vector that is learned from it.
 
-A chain has as many transitions as pairs of tags, most of which never occur: only those seen get a weight.
+A chain has as many transitions as pairs of tags, most of which never occur: only those seen get a weight. Order 0 is no
+chain: it has weights of features only.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from tagger.crf.candidates.proposal import Proposal
 from tagger.features.encoder import Features, token_keys, word_keys
 from tagger.features.tag_parts import TagParts
 from tagger.words.windows import Windows
+
+NO_KEYS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,8 @@ class EncodedCorpus:
 
     def templates_at(self, offset: int | None) -> list[int]:
         """List the templates of one word at this offset; with None, those of several words."""
-        return [t for t, template in enumerate(self.features.templates) if template.offset == offset]
+        templates = enumerate(self.features.templates)
+        return [t for t, template in templates if template.offset == offset and not template.of_steps]
 
     def word_features(self, t: int, words: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Find the feature of distinct words and marks (words,) by template t, -1 for none."""
@@ -48,6 +52,10 @@ class EncodedCorpus:
         """Find the feature of each token (N,) by template t, -1 for none."""
         keys = token_keys(self.features.templates[t], self.values, self.windows, self.features.radix)
         return self.features.ids(t, keys)
+
+    def step_features(self) -> list[np.ndarray]:
+        """Find the features of the step to each token (N,), by template; those of first tokens do not count."""
+        return [self.token_features(t) for t in self.features.step_templates]
 
 
 class ChainWeights(NamedTuple):
@@ -62,7 +70,10 @@ class ChainWeights(NamedTuple):
 
 
 class ParameterLayout:
-    """The order of the weights: features, tag bigrams seen, K starts, K ends, tag trigrams seen, the posterior's."""
+    """The order of the weights: features, tag bigrams seen, K starts, K ends, tag trigrams seen, the posterior's.
+
+    With order 0 there are those of features only.
+    """
 
     def __init__(
         self,
@@ -73,15 +84,18 @@ class ParameterLayout:
         trigrams: np.ndarray | None = None,
     ) -> None:
         self.K, self.features_end, self.order = corpus.K, len(feature_counts), order
-        self.allowed = corpus.allowed
-        bigrams, occurrences = np.unique(tag_bigrams(corpus), return_counts=True)
+        self.steps_begin = corpus.features.steps_begin  # of the features, those of steps come last
+        self.allowed = corpus.allowed if order else None
+        _, pairs = step_events(corpus.lengths, corpus.tags, corpus.choices, corpus.K)
+        bigrams, occurrences = np.unique(pairs if order else NO_KEYS, return_counts=True)
         self.seen = bigrams if also_seen is None else np.union1d(bigrams, also_seen)  # previous · K + next
         bigram_counts = np.zeros(len(self.seen))
         bigram_counts[np.searchsorted(self.seen, bigrams)] = occurrences
         ends = np.cumsum(corpus.lengths)
         firsts, lasts = corpus.tags[ends - corpus.lengths], corpus.tags[ends - 1]
         edge_counts = [np.bincount(tags[tags != OPEN], minlength=self.K) for tags in (firsts, lasts)]
-        keys, trigram_counts = tag_trigrams(corpus) if order == 2 else (np.empty(0, np.int64), np.empty(0))
+        edge_counts = edge_counts if order else [NO_KEYS, NO_KEYS]
+        keys, trigram_counts = tag_trigrams(corpus) if order == 2 else (NO_KEYS, np.empty(0))
         self.trigrams = keys if trigrams is None else np.union1d(keys, trigrams)  # (u · (K + 1) + v) · (K + 1) + w
         all_counts = np.zeros(len(self.trigrams))
         all_counts[np.searchsorted(self.trigrams, keys)] = trigram_counts
@@ -95,7 +109,8 @@ class ParameterLayout:
     def join(self, weights: ChainWeights) -> np.ndarray:
         """Join all weights to one vector; the inverse of `split`."""
         w, start, transitions, end, trigrams, posterior = weights
-        parts = [w, transitions.ravel()[self.seen], start, end, trigrams, posterior]
+        edges = [start, end] if self.order else []
+        parts = [w, transitions.ravel()[self.seen], *edges, trigrams, posterior]
         return np.concatenate(parts).astype(np.float64)
 
     def split(self, weights: np.ndarray) -> ChainWeights:
@@ -103,6 +118,8 @@ class ParameterLayout:
         w, steps, start, end, trigrams, posterior = np.split(weights, self.bounds)
         transitions = np.zeros(self.K * self.K)
         transitions[self.seen] = steps
+        if not self.order:
+            start = end = np.zeros(self.K)
         return ChainWeights(w, start, transitions.reshape(self.K, self.K), end, trigrams, posterior)
 
 
@@ -119,17 +136,18 @@ def tag_trigrams(corpus: EncodedCorpus) -> tuple[np.ndarray, np.ndarray]:
     return keys, counts
 
 
-def tag_bigrams(corpus: EncodedCorpus) -> np.ndarray:
-    """List previous · K + next for all pairs of tags that two neighbouring tokens can have; open tokens have none."""
-    tokens, tags = corpus.choices.events(corpus.tags)
-    begins = np.searchsorted(
-        tokens, np.arange(len(corpus.tags) + 1)
-    )  # token t has the events begins[t] : begins[t + 1]
+def step_events(lengths: np.ndarray, all_tags: np.ndarray, choices: Choices, K: int) -> tuple[np.ndarray, np.ndarray]:
+    """List all pairs of tags that two neighbouring tokens can have: the second token, and previous · K + next.
+
+    The sentences of these lengths have the tags (N,); open tokens have none.
+    """
+    tokens, tags = choices.events(all_tags)
+    begins = np.searchsorted(tokens, np.arange(len(all_tags) + 1))  # token t has the events begins[t] : begins[t + 1]
     widths = np.diff(begins)
-    before = np.delete(np.arange(len(corpus.tags)), np.cumsum(corpus.lengths) - 1)  # all but the last tokens
+    before = np.delete(np.arange(len(all_tags)), np.cumsum(lengths) - 1)  # all but the last tokens
     # Tokens t, t + 1 with m and n events make m · n pairs, numbered i · n + j: divmod by n gives the events i and j.
     pairs = widths[before] * widths[before + 1]
     first, second = np.divmod(ranges(pairs), np.repeat(widths[before + 1], pairs))
     first += np.repeat(begins[before], pairs)
     second += np.repeat(begins[before + 1], pairs)
-    return np.asarray(tags[first] * corpus.K + tags[second])
+    return np.repeat(before + 1, pairs), np.asarray(tags[first] * K + tags[second])

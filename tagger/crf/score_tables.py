@@ -34,9 +34,18 @@ class Cells:
 
     @classmethod
     def of(
-        cls, features: Features, rows: np.ndarray, ids: np.ndarray, shape: tuple[int, int], dtype: np.dtype
+        cls,
+        features: Features,
+        rows: np.ndarray,
+        ids: np.ndarray,
+        shape: tuple[int, int],
+        dtype: np.dtype,
+        first_column: int = 0,
     ) -> Cells:
-        """Build the cells of an array of this shape, where feature ids[i] fires in row rows[i]; -1 is none."""
+        """Build the cells of an array of this shape, where feature ids[i] fires in row rows[i]; -1 is none.
+
+        The columns of the array are those of the features' weights from `first_column` on.
+        """
         # A column per parameter of the features that fire. Its entries are the rows where its feature fires, times W,
         # plus the parameter's own tag; features are sorted, so `consecutive` lists those rows column after column.
         order = np.argsort(ids, kind="stable")[np.count_nonzero(ids < 0) :]
@@ -45,7 +54,7 @@ class Cells:
         first, count = np.repeat(first, widths), np.repeat(count, widths)
         cells = rows[order].astype(index_type(shape))[consecutive(first, count)]
         cells *= shape[1]
-        cells += np.repeat(features.rows.tags[params], count).astype(cells.dtype)
+        cells += np.repeat(features.rows.tags[params] - first_column, count).astype(cells.dtype)
         arrays = (np.ones(len(cells), dtype), cells, np.append(0, np.cumsum(count)))
         return cls(params, csc_array(arrays, shape=(shape[0] * shape[1], len(params))))
 
@@ -148,3 +157,9 @@ class TableBuilder:
         templates, rows = ids.shape
         places, shape = np.tile(np.arange(rows), templates), (rows, self.corpus.tag_parts.columns)
         return Cells.of(self.corpus.features, places, ids.ravel(), shape, self.dtype)
+
+
+def step_cells(corpus: EncodedCorpus, ids: list[np.ndarray], dtype: np.dtype) -> Cells:
+    """Build the cells of scores (rows, K²) of steps to tokens with these features, each (rows,), -1 for none."""
+    rows, shape = np.tile(np.arange(len(ids[0])), len(ids)), (len(ids[0]), corpus.K**2)
+    return Cells.of(corpus.features, rows, np.concatenate(ids), shape, dtype, corpus.tag_parts.columns)

@@ -8,7 +8,7 @@ shapes, say) gets a table of such rows too, as soon as a text has more tokens th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -16,12 +16,15 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.hash_index import AscendingKeys
 from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.pack import Pack
+from tagger.crf.few_tokens import FEW_TOKENS, FEW_WORDS, FewTokens
 from tagger.features.encoder import Features, token_keys, word_keys
+from tagger.features.parameter_index import ParameterIndex
 from tagger.features.tag_parts import TagParts
 from tagger.words.cache import WordCache
 from tagger.words.windows import MARKS, Windows, laid_out
 
 TABLE_CELLS = 1 << 18  # the largest table of a template of several words
+STEP_CELLS = 1 << 22  # of the transitions of the tokens that are decoded together, if each step has its own
 BEFORE, AFTER = range(MARKS)  # the rows of the marks in the cache
 
 
@@ -31,13 +34,15 @@ class FeatureScorer:
     def __init__(self, features: Features, weights: np.ndarray, tag_parts: TagParts) -> None:
         self.features, self.weights, self.tag_parts, self.K = features, weights, tag_parts, tag_parts.K
         self.by_offset = {
-            offset: [t for t, template in enumerate(features.templates) if template.offset == offset]
+            offset: [t for t in self.of_tokens(features) if features.templates[t].offset == offset]
             for offset in features.offsets
         }
-        self.of_several_words = [t for t, template in enumerate(features.templates) if template.offset is None]
-        self.functions_of_several = {c.function for t in self.of_several_words for c in features.templates[t].conjuncts}
+        self.of_several_words = [t for t in self.of_tokens(features) if features.templates[t].offset is None]
+        by_token = [features.templates[t] for t in (*self.of_several_words, *features.step_templates)]
+        self.functions_of_several = {c.function for template in by_token for c in template.conjuncts}
         self.keys = [AscendingKeys(keys) for keys in features.keys]  # of each template
         self.cells: dict[int, TemplateCells] = {}  # of a template of several words
+        self.few = FewTokens.of(features, weights, tag_parts, self.by_offset, self.of_several_words)
         self.cache = WordCache(self.score)
         self.tables: dict[int, np.ndarray] = {}  # for a template of several words: (features + 1, K), the last row zero
 
@@ -51,6 +56,36 @@ class FeatureScorer:
         if self.of_several_words:
             self.add_several(E, windows, {name: self.cache.arrays[name] for name in self.functions_of_several})
         return E
+
+    @staticmethod
+    def of_tokens(features: Features) -> range:
+        """Return the templates whose features have weights for tags, not for steps."""
+        return range(len(features.templates) - len(features.step_templates))
+
+    @property
+    def steps(self) -> Callable[[list[Sequence[str]], Pack], np.ndarray] | None:
+        """The function that scores steps, for models with features of steps."""
+        return self.step_scores if self.features.step_templates else None
+
+    def step_scores(self, sentences: list[Sequence[str]], pack: Pack) -> np.ndarray:
+        """Add up the weights of the features of the step to each row but the first ones, (N - first, K, K)."""
+        rows, cells = self.features.rows, self.K**2
+        ids = [row[pack.tokens[pack.first :]] for row in self.step_features(sentences)]
+        scores = np.zeros(cells * len(pack.before), np.float32)
+        for feature in ids:
+            there = np.flatnonzero(feature >= 0)
+            params, widths = rows.entries(feature[there])
+            pairs = rows.tags[params] - self.tag_parts.columns
+            scores[np.repeat(there * cells, widths) + pairs] += self.weights[params]
+        return scores.reshape(-1, self.K, self.K)
+
+    def step_features(self, sentences: list[Sequence[str]]) -> list[np.ndarray]:
+        """Find the features of the step to each token (N,), by template, -1 for none."""
+        rows, lengths = self.cache.find(sentences), np.array([len(words) for words in sentences], np.int64)
+        windows = Windows((), *laid_out(rows, lengths, self.features.margin, (BEFORE, AFTER)))
+        values = {name: self.cache.arrays[name] for name in self.functions_of_several}
+        templates, radix = self.features.templates, self.features.radix
+        return [self.ids(t, token_keys(templates[t], values, windows, radix)) for t in self.features.step_templates]
 
     def node_scores(self, sentences: list[Sequence[str]], candidates: Candidates) -> np.ndarray:
         """Compute the scores of nodes (nodes,): of tokens with a choice, 0 elsewhere."""
@@ -88,8 +123,16 @@ class FeatureScorer:
             scores += self.cache.arrays[f"scores {offset}"][windows.at(offset), tags]
         return scores
 
+    @cached_property
+    def parameters(self) -> ParameterIndex:
+        """The index of parameters by feature and tag."""
+        return ParameterIndex(self.features, self.tag_parts)
+
     def add_several(self, E: np.ndarray, windows: Windows, values: dict[str, np.ndarray]) -> None:
         """Add the weights of the features of several words to the emissions (N, K)."""
+        if self.few and len(E) <= FEW_TOKENS:
+            self.few.add_several(E, windows, values)
+            return
         features, flat = self.features, E.reshape(-1)
         for t in self.of_several_words:
             ids = self.ids(t, token_keys(features.templates[t], values, windows, features.radix))
@@ -125,12 +168,17 @@ class FeatureScorer:
     def score(self, words: Sequence[str]) -> dict[str, np.ndarray]:
         """For the two marks, then the words, compute values of functions, and a row of scores (K,) for each offset."""
         features = self.features
-        values = {name: np.roll(ids, MARKS) for name, ids in features.values(words).items()}  # the marks come first
+        ids = np.empty((len(features.functions), MARKS + len(words)), np.int64)
+        ids[:, :MARKS], ids[:, MARKS:] = features.radix - MARKS + np.arange(MARKS), features.value_ids(words)
+        values = {conjunct.function: row for conjunct, row in zip(features.functions, ids, strict=True)}
+        of_several = {name: values[name] for name in self.functions_of_several}
+        if self.few and len(words) <= FEW_WORDS:
+            return of_several | self.few.word_scores(ids)
         rows = {}
         for offset, templates in self.by_offset.items():
             keys = [word_keys(features.templates[t], values, features.radix) for t in templates]
             rows[f"scores {offset}"] = self.sums(templates, keys)
-        return {name: values[name] for name in self.functions_of_several} | rows
+        return of_several | rows
 
     def sums(self, templates: list[int], keys: list[np.ndarray]) -> np.ndarray:
         """Add up the weights (rows, K) of the features with these keys (rows,) of each template."""
@@ -158,3 +206,8 @@ class TemplateCells:
         """Return the parameter of each feature with a tag, -1 where there is none."""
         place = self.keys.find(features * self.columns + tags)
         return np.where(place < 0, -1, self.first + place)
+
+
+def step_tokens(features: Features, K: int, tokens: int) -> int:
+    """Return how many tokens to decode together, at most `tokens`: fewer if each step has transitions of its own."""
+    return min(tokens, max(1, STEP_CELLS // K**2)) if features.step_templates else tokens

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagger.errors import TrainingError
+from tagger.escaping import quote
+from tagger.features.template import Template
 from tagger.models.checkpoint import corpus_fingerprint, fingerprint
 from tagger.sentence import Sentence
 
@@ -19,7 +21,7 @@ MIN_THRESHOLD, MAX_THRESHOLD = 1e-9, 0.5  # of a candidate's probability
 
 def check_settings(model: CRFTagger) -> None:
     """Refuse settings that are out of range."""
-    check_chain(model.order, model.candidates)
+    check_chain(model.order, model.candidates, model.orders)
     if not (0 <= model.l2 < np.inf and 0 <= model.l1 < np.inf and model.tolerance >= 0):
         settings = f"l1={model.l1}, l2={model.l2}, tolerance={model.tolerance}"
         raise TrainingError(f"expected l1, l2 and tolerance from 0 up, got {settings}")
@@ -29,10 +31,12 @@ def check_settings(model: CRFTagger) -> None:
         raise TrainingError(f"expected whole numbers from 1 up (threads from 0), got {settings}")
 
 
-def check_chain(order: int, candidates: str | float) -> None:
+def check_chain(order: int, candidates: str | float, orders: Sequence[int] = (0, 1, 2)) -> None:
     """Refuse an order and candidates that are invalid, alone or together."""
-    if order not in (1, 2):
-        raise TrainingError(f"order: expected 1 or 2, got {order!r}")
+    if order not in orders:
+        raise TrainingError(f"order: expected {', '.join(map(str, orders[:-1]))} or {orders[-1]}, got {order!r}")
+    if order == 0 and candidates not in ("auto", "all"):
+        raise TrainingError(f"candidates: expected auto or all with order 0, got {candidates!r}. Use order 1.")
     if candidates == "all" and order == 2:
         raise TrainingError("candidates: expected auto or a number with order 2, got all. Use order 1.")
     if candidates in ("auto", "all"):
@@ -44,6 +48,13 @@ def check_chain(order: int, candidates: str | float) -> None:
     if not fits:
         expected = f"expected auto, all or a number from {MIN_THRESHOLD:g} to {MAX_THRESHOLD}"
         raise TrainingError(f"candidates: {expected}, got {candidates!r}")
+
+
+def check_templates(order: int, templates: Sequence[Template]) -> None:
+    """Refuse templates of steps where there are no steps."""
+    steps = [str(template) for template in templates if template.of_steps]
+    if order == 0 and steps:
+        raise TrainingError(f"features: expected no lines with @ with order 0, got {quote(steps[0])}. Use order 1.")
 
 
 def training_fingerprints(

@@ -1,4 +1,4 @@
-"""The terms of a CRF's score, for `explain`: weights of features, of steps between tags, and the HMM's probability."""
+"""The terms of a CRF's score, for `explain`: weights of features, of steps, and the HMM's probability."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def crf_terms(model: CRFTagger, words: Words) -> Terms:
     """Make the function that splits the score of a path into terms (`Tagger.score_terms`)."""
     present, rows = model.features_.present(words), model.features_.rows
+    of_steps = step_weights(model, words)
     posterior = log_posterior(model, words)  # (T, K), times its weight
 
     def weight(feature: int, k: int) -> float:
@@ -29,9 +30,30 @@ def crf_terms(model: CRFTagger, words: Words) -> Terms:
     def terms(path: Sequence[int], t: int) -> dict[str, float]:
         weights = {text: weight(feature, path[t]) for text, feature in present[t]}
         weights |= step_terms(model.classes_, model.start_, model.transitions_, model.end_, path, t)
+        weights |= of_steps(path, t)
         if posterior is not None:
             weights["probability by the HMM"] = float(posterior[t, path[t]])
         return weights | (trigram_terms(model, path, t) if model.order == 2 else {})
+
+    return terms
+
+
+def step_weights(model: CRFTagger, words: Words) -> Terms:
+    """Make the function that returns the weights of features of the steps to token t and to the next one."""
+    features, names, K = model.features_, model.classes_, len(model.classes_)
+    present = features.present(words, of_steps=True) if features.step_templates else [[] for _ in words]
+
+    def weight(feature: int, before: int, tag: int) -> float:
+        begin, end = features.rows.bounds[feature : feature + 2]
+        of_pair = features.rows.tags[begin:end] == model.tag_parts_.columns + before * K + tag
+        return float(model.weights_[begin:end][of_pair].sum(dtype=np.float64))
+
+    def terms(path: Sequence[int], t: int) -> dict[str, float]:
+        to_here = {f"{text}, after {names[path[t - 1]]}": weight(f, path[t - 1], path[t]) for text, f in present[t]}
+        onward = present[t + 1] if t + 1 < len(path) else []
+        return to_here | {
+            f"{text} of the next token, {names[path[t + 1]]}": weight(f, path[t], path[t + 1]) for text, f in onward
+        }
 
     return terms
 

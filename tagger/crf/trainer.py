@@ -6,20 +6,25 @@ and the weights, and returns a reason when it is time to stop.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tagger.chain.pack import PACK_TOKENS
 from tagger.crf.candidates.objective import CandidateLikelihood, count_arcs
 from tagger.crf.lbfgs import Function, Result, minimize
-from tagger.crf.objective import Objective, PenalizedLikelihood
+from tagger.crf.objective import STEP_CELLS, Objective, PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError, several
 from tagger.files import resources
-from tagger.models.monitor import TrainingMonitor
+from tagger.models.checkpoint import Checkpoint
+from tagger.models.monitor import ProgressCallback, TrainingMonitor
+from tagger.sentence import Sentence
+
+if TYPE_CHECKING:
+    from tagger.crf.tagger import CRFTagger
 
 DEV_EVERY = 5  # iterations between two scorings of the dev set
 WARM_UP = ((20, 20), (5, 15))  # (n, iterations): first on every twentieth sentence, then on every fifth
@@ -73,6 +78,7 @@ class Trainer:
             + 8 * columns * V * len(self.corpus.features.offsets)  # tables of words, and their gradients
             + 8 * columns * PACK_TOKENS * self.threads
             + 8 * K * K * (N // PACK_TOKENS + 8)  # expected steps of each pack
+            + (32 * STEP_CELLS * self.threads if self.corpus.features.step_templates else 0)  # transitions of each step
             + 150 * self.layout.size  # the optimiser's memory
             + 1e8
         )
@@ -180,6 +186,33 @@ class Trainer:
         kind = PenalizedLikelihood if self.corpus.proposal is None else CandidateLikelihood
         groups = None if sentences is None else [sentences]
         return kind(self.corpus, self.layout, self.l2, self.threads, groups=groups)
+
+
+def learn_weights(
+    model: CRFTagger,
+    trainer: Trainer,
+    size: dict[str, int],
+    dev: Sequence[Sentence] | None,
+    watch: ProgressCallback,
+    checkpoint: Checkpoint | None,
+    fingerprints: dict[str, str],
+) -> None:
+    """Let a trainer find the weights of a model, with all that belongs to a training; `size` is that of the corpus."""
+    from threadpoolctl import threadpool_limits
+
+    monitor = TrainingMonitor(
+        use_weights=lambda weights: model.set_weights(trainer.layout.split(trainer.model_weights(weights))),
+        score=model.score,
+        dev=dev,
+        dev_every=DEV_EVERY,
+        patience=model.patience,
+        watch=watch,
+        checkpoint=checkpoint,
+        fingerprints=fingerprints,
+        metric=model.metric,
+    )
+    with threadpool_limits(limits=1, user_api="blas"):
+        model.conclude(size, monitor.run(trainer.train))
 
 
 def first_scale(likelihood: Objective) -> np.ndarray:

@@ -31,10 +31,12 @@ def continue_from(init: CRFTagger, encoding: Encoding, counts: np.ndarray) -> En
     """
     corpus, K = encoding.corpus, encoding.corpus.K
     place = np.searchsorted(encoding.tag_set, init.classes_)  # of the model's tags in the joined tag set
-    rows, order = renumber(init.features_.rows, np.append(place, corpus.tag_parts.places(init.tag_parts_)))
+    pairs = corpus.tag_parts.columns + np.add.outer(place * K, place).ravel()
+    columns = np.concatenate([place, corpus.tag_parts.places(init.tag_parts_), pairs])
+    rows, order = renumber(init.features_.rows, columns)
     known = init.features_
     old = Features(known.templates, known.strings, known.keys, rows, known.classes)
-    union = FeatureUnion(old, corpus.features, corpus.tag_parts.columns)
+    union = FeatureUnion(old, corpus.features, corpus.tag_parts.all_columns)
     all_counts, w = np.zeros((2, len(union.features.rows.tags)))
     all_counts[union.places[corpus.features]] = counts
     w[union.places[old]] = init.weights_[order]
@@ -59,7 +61,7 @@ def continue_from(init: CRFTagger, encoding: Encoding, counts: np.ndarray) -> En
 
 
 class FeatureUnion:
-    """The union of two sets of features over the same templates, word classes and W columns (tags and tag parts)."""
+    """The union of two sets of features over the same templates, word classes and W columns (tags, parts and pairs)."""
 
     def __init__(self, old: Features, new: Features, W: int) -> None:
         both = (old, new)

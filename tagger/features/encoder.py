@@ -30,6 +30,7 @@ from tagger.arrays.string_spans import StringSpans, distinct
 from tagger.arrays.string_table import StringTable
 from tagger.errors import TemplateError
 from tagger.escaping import quote
+from tagger.features.joint_index import JointIndex
 from tagger.features.syntax import Conjunct
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import Template, function_values, functions_of, margin, sources_of
@@ -56,25 +57,42 @@ class Features:
         self.functions = functions_of(self.templates)
         self.sources = sources_of(self.templates)
         self.radix = len(self.strings) + MARKS
+        self.step_templates = [t for t, template in enumerate(self.templates) if template.of_steps]  # the last ones
 
     @cached_property
     def margin(self) -> int:
         """The largest distance from the token at which a template looks."""
         return margin(self.templates)
 
+    @property
+    def steps_begin(self) -> int:
+        """The first parameter of the features of steps, which are the last ones."""
+        return int(self.rows.bounds[self.bases[len(self.templates) - len(self.step_templates)]])
+
     @cached_property
     def offsets(self) -> list[int]:
         """The offsets at which templates look at one word."""
-        return sorted({t.offset for t in self.templates if t.offset is not None})
+        return sorted({t.offset for t in self.templates if t.offset is not None and not t.of_steps})
 
     def values(self, words: Sequence[Any]) -> dict[str, np.ndarray]:
         """For each function, look up the ids (words + 2,) of its values at the words and of the two marks.
 
         A word is a tuple, if the templates look at more than words (`Observer`).
         """
+        return {
+            c.function: with_marks(ids, self.radix)
+            for c, ids in zip(self.functions, self.value_ids(words), strict=True)
+        }
+
+    def value_ids(self, words: Sequence[Any]) -> np.ndarray:
+        """Look up the ids (functions, words) of the values of all functions at the words."""
         spans = function_values(self.functions, words, self.sources, self.classes)
-        ids = self.strings.find(StringSpans.joined(list(spans.values()))).reshape(len(spans), len(words))
-        return {name: with_marks(row, self.radix) for name, row in zip(spans, ids, strict=True)}
+        return self.strings.find(StringSpans.joined(list(spans.values()))).reshape(len(spans), len(words))
+
+    @cached_property
+    def joint_index(self) -> JointIndex:
+        """The keys of all templates in one index."""
+        return JointIndex(self.templates, self.keys, self.radix)
 
     def ids(self, t: int, keys: np.ndarray) -> np.ndarray:
         """Find the features with these keys of template t, -1 where there is none."""
@@ -86,7 +104,8 @@ class Features:
         t = int(np.searchsorted(self.bases, feature, side="right")) - 1
         conjuncts = self.templates[t].conjuncts
         ids = split(self.keys[t][feature - self.bases[t] :][:1], self.radix, len(conjuncts))
-        return " & ".join(self.conjunct_text(c, int(value[0])) for c, value in zip(conjuncts, ids, strict=True))
+        texts = (self.conjunct_text(c, int(value[0])) for c, value in zip(conjuncts, ids, strict=True))
+        return self.templates[t].marked(" & ".join(texts))
 
     def conjunct_text(self, conjunct: Conjunct, value: int) -> str:
         """Write a conjunct with the value of this id as text."""
@@ -94,12 +113,14 @@ class Features:
             return f"{conjunct}=<{('before', 'after')[value - len(self.strings)]}>"
         return f"{conjunct}={self.strings[value]}" if self.strings[value] else str(conjunct)
 
-    def present(self, words: Sequence[Any]) -> list[list[tuple[str, int]]]:
-        """List the features of each token of a sentence, as text and number."""
+    def present(self, words: Sequence[Any], of_steps: bool = False) -> list[list[tuple[str, int]]]:
+        """List the features of each token of a sentence, or of the step to it, as text and number."""
         windows = Windows.of([words], self.margin)
         values = self.values(windows.words)
         keys = [token_keys(template, values, windows, self.radix) for template in self.templates]
         ids = np.array([self.ids(t, key) for t, key in enumerate(keys)])  # (templates, T)
+        ids[[template.of_steps != of_steps for template in self.templates]] = -1
+        ids[self.step_templates, :1] = -1  # there is no step to the first token
         return [[(self.text(feature), feature) for feature in column if feature >= 0] for column in ids.T.tolist()]
 
     def restricted(self, keep: np.ndarray) -> Features:
@@ -125,13 +146,19 @@ class Features:
 
     @classmethod
     def restore(
-        cls, archive: Archive, templates: list[Template], columns: int, classes: WordClasses | None
+        cls, archive: Archive, templates: list[Template], tag_parts: TagParts, classes: WordClasses | None
     ) -> Features:
-        """Read the arrays of a model file, with this number of tags and tag parts, and with its word classes."""
+        """Read the arrays of a model file with these tags and word classes."""
         strings = StringTable.restore(archive, "strings")
         keys = [restore_keys(archive, t, template, len(strings) + MARKS) for t, template in enumerate(templates)]
-        rows = RaggedRows.restore(archive, "features", sum(map(len, keys)), columns)
-        return cls(templates, strings, keys, rows, classes)
+        rows = RaggedRows.restore(archive, "features", sum(map(len, keys)), tag_parts.all_columns)
+        features = cls(templates, strings, keys, rows, classes)
+        is_pair = rows.tags >= tag_parts.columns
+        archive.check(
+            not is_pair[: features.steps_begin].any() and bool(is_pair[features.steps_begin :].all()),
+            "expected weights of pairs of tags for its features of steps, and for no others",
+        )
+        return features
 
 
 def restore_keys(archive: Archive, t: int, template: Template, radix: int) -> np.ndarray:
@@ -180,10 +207,12 @@ def learn_features(
     min_count: int = 1,
     min_pair_count: int = 1,
     classes: WordClasses | None = None,
+    steps: tuple[Windows, np.ndarray] | None = None,
 ) -> tuple[Features, np.ndarray, dict[str, np.ndarray]]:
     """Collect the features of a corpus that occur `min_count` times, those of several words `min_pair_count` times.
 
-    Returned are the features, the count of each parameter (P,), and `Features.values` of the distinct words.
+    Features of steps are counted at `steps`: windows like the others, and pairs of tags, previous · K + next. Returned
+    are the features, the count of each parameter (P,), and `Features.values` of the distinct words.
     """
     strings, values = learn_values(
         function_values(functions_of(templates), windows.words, sources_of(templates), classes)
@@ -202,7 +231,11 @@ def learn_features(
     for template in templates:
         if radix ** len(template.conjuncts) >= 2**63:
             raise TemplateError(f"{template}: too many functions joined by & for {len(strings):,} different values")
-        if template.offset is None:
+        if template.of_steps:
+            assert steps is not None
+            events = token_keys(template, values, steps[0], radix), W + steps[1], np.ones(len(steps[1]), np.int64)
+            least = min_count if template.offset is not None else max(min_count, min_pair_count)
+        elif template.offset is None:
             events = token_keys(template, values, windows, radix), tags, np.ones(len(tags), np.int64)
             least = max(min_count, min_pair_count)
         else:
@@ -210,10 +243,10 @@ def learn_features(
             events, least = (word_keys(template, values, radix)[words], word_columns, counts), min_count
         template_keys, template_cells, cell_counts = count_parameters(*events, tag_parts, least)
         keys.append(template_keys)
-        cells.append(template_cells + first * W)
+        cells.append(template_cells + first * tag_parts.all_columns)
         param_counts.append(cell_counts)
         first += len(template_keys)
-    rows = RaggedRows.of(np.concatenate(cells), first, W)
+    rows = RaggedRows.of(np.concatenate(cells), first, tag_parts.all_columns)
     return Features(templates, strings, keys, rows, classes), np.concatenate(param_counts), values
 
 
@@ -246,15 +279,16 @@ def count_parameters(
     """Count the parameters of a template, given its keys, the columns they were seen with, and how often.
 
     Returned are the distinct keys that occur `min_count` times, ascending; their pairs with columns as ascending cells,
-    number of the key · (K + A) + column; and the counts of those.
+    number of the key · (K + A + K²) + column; and the counts of those.
     """
     there = keys >= 0
     distinct_keys, inverse = np.unique(keys[there], return_inverse=True)
-    whole = np.where(columns < tag_parts.K, counts, 0)  # a token counts once, not once more for each part of its tag
+    is_part = (columns >= tag_parts.K) & (columns < tag_parts.columns)
+    whole = np.where(is_part, 0, counts)  # a token counts once, not once more for each part of its tag
     frequent = np.bincount(inverse, weights=whole[there], minlength=len(distinct_keys)) >= min_count
     number = np.cumsum(frequent) - 1  # of a key among those kept
     kept = frequent[inverse]
-    cells = number[inverse[kept]] * tag_parts.columns + columns[there][kept]
+    cells = number[inverse[kept]] * tag_parts.all_columns + columns[there][kept]
     distinct_cells, place = np.unique(cells, return_inverse=True)
     cell_counts = np.bincount(place, weights=counts[there][kept], minlength=len(distinct_cells)).astype(np.int64)
     return distinct_keys[frequent], distinct_cells, cell_counts

@@ -2,11 +2,11 @@ r"""Templates of CRF++ and Wapiti, translated to templates of this program.
 
     U01:%x[-1,0]/%x[0,1]     column 0 of the token before, joined with column 1 of this one
     U02:%t[0,0,"^\u"]        whether a pattern is found in column 0 (%m is what it matches; capitals ignore the case)
+    B01:%x[0,0]              the same for pairs of tags (`@`); Wapiti's * is both
     B                        weights of tag bigrams, which are always there
 
-Column 0 is the first of the file. The text before a colon is a name and means nothing. What cannot be expressed
-(features of tag bigrams, `%M`, positions from the beginning of a sentence, more than three parts) becomes a comment
-that begins with `LEFT_OUT`.
+Column 0 is the first of the file. The text before a colon is a name and means nothing. What cannot be expressed (`%M`,
+positions from the beginning of a sentence, more than three parts) becomes a comment that begins with `LEFT_OUT`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from tagger.errors import TemplateError
 from tagger.escaping import quote
-from tagger.features.syntax import parse_line
+from tagger.features.syntax import STEP_MARK, parse_line
 
 LEFT_OUT = "# left out: "
 FOREIGN = re.compile(r"^[UuBb*][^\n]*%[xXtTmM]\[", re.MULTILINE)
@@ -49,19 +49,19 @@ def translated_line(line: str, number: int, columns: Sequence[str | None]) -> li
     if not line or line.startswith("#"):
         return [line]
     new, reasons = [], []
-    if line[0] in "Uu*":
-        try:
-            features = " & ".join(translated_macro(macro, columns) for macro in MACRO.finditer(line)) or "bias[0]"
-            parse_line(features)
-            new.append(f"{features}  # {line}")
-        except TemplateError as error:
-            reasons.append(str(error))
-    elif line[0] not in "Bb":
-        reasons.append("expected a line that begins with U, B or *")
-    if "%" in MACRO.sub("", line):
+    try:
+        features = " & ".join(translated_macro(macro, columns) for macro in MACRO.finditer(line))
+        parse_line(features)
+        if line[0] in "Uu*":
+            new.append(f"{features or 'bias[0]'}  # {line}")
+        if line[0] in "Bb*" and features:
+            new.append(f"{STEP_MARK} {features}  # {line}")
+    except TemplateError as error:
+        reasons.append(str(error))
+    if line[0] not in "UuBb*":
+        reasons = ["expected a line that begins with U, B or *"]
+    elif "%" in MACRO.sub("", line):
         new, reasons = [], ["expected %x[row,column], %t or %m with a pattern in quotes"]
-    elif line[0] in "Bb*" and MACRO.search(line):
-        reasons.append("features of tag bigrams cannot be expressed")
     return new + [f"{LEFT_OUT}line {number}, {line}: {reason}" for reason in reasons] or [f"# {line}: always there"]
 
 

@@ -1,5 +1,6 @@
 """The syntax of templates: a line such as `lower[-1] & suffix:1-4(column:lemma)[0]` as conjuncts.
 
+    line     = ["@"] conjunct {"&" conjunct}
     conjunct = function [":" argument] ["(column:" name ")"] ["[" offset "]"]
 
 The argument is a number or a range for functions such as `suffix`, a pattern between slashes for `match` and `extract`,
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tagger.arrays.caching import cached_property
 from tagger.errors import TemplateError
 from tagger.escaping import quote
 from tagger.features.functions import FUNCTIONS, NUMBERED, PATTERN_FUNCTIONS
@@ -20,6 +22,7 @@ MAX_OFFSET = 100
 MAX_CLASSES = 1 << 20
 MAX_CONJUNCTS = 3
 CLASS, COLUMN, LIST = "class", "column", "list"
+STEP_MARK = "@"  # before a line whose features have weights for pairs of tags
 LIST_PREFIX = f"{LIST}:"  # of the names under which the places in lists are observed, like columns
 CONJUNCT = re.compile(
     r"(?P<name>[a-z]+)"
@@ -43,7 +46,7 @@ class Conjunct:
     column: str | None = None
     pattern: str | None = None
 
-    @property
+    @cached_property
     def function(self) -> str:
         """The function with all but its offset, `suffix:3(column:lemma)`."""
         if self.column is not None and self.name in ("word", LIST):
@@ -56,8 +59,17 @@ class Conjunct:
         return f"{self.function}[{self.offset}]"
 
 
-def parse_line(line: str) -> list[list[Conjunct]]:
-    """Parse a line to its conjuncts, each as a list with one for each number of its range; none for a comment."""
+def parse_line(line: str) -> tuple[bool, list[list[Conjunct]]]:
+    """Parse a line; return whether its features are of steps, and its conjuncts (`parse_conjuncts`)."""
+    of_steps = line.lstrip().startswith(STEP_MARK)
+    conjuncts = parse_conjuncts(line.lstrip()[1:] if of_steps else line)
+    if of_steps and not conjuncts:
+        raise TemplateError(f"expected a function after {STEP_MARK}, as in {STEP_MARK} lower[0]")
+    return of_steps, conjuncts
+
+
+def parse_conjuncts(line: str) -> list[list[Conjunct]]:
+    """Parse the conjuncts of a line, each as a list with one for each number of its range; none for a comment."""
     place, conjuncts = 0, list[list[Conjunct]]()
     while line[place:].strip() and not line[place:].lstrip().startswith("#"):
         place += len(line[place:]) - len(line[place:].lstrip())

@@ -6,7 +6,7 @@ and the last component. A stem seen as NNP+JX then adds to the score of NNP+JKG 
 of NNP+JX. (After the subtags of Müller, Schmid & Schütze 2013; docs/lab-notes/features.md has other parts that were
 tried.)
 
-The A parts are numbered behind the K tags:
+The A parts are numbered behind the K tags, and behind them the pairs of tags, for features of steps:
 
     score(k) = whole(k) + Σ_a M[a, k] · part(a),    M[a, k] = 1 if tag k has part a
 """
@@ -46,6 +46,11 @@ class TagParts:
     def columns(self) -> int:
         """The number of tags and parts, K + A."""
         return self.K + len(self.names)
+
+    @property
+    def all_columns(self) -> int:
+        """The number of tags, parts and pairs of tags, K + A + K²; a pair (i, j) is column K + A + i · K + j."""
+        return self.columns + self.K**2
 
     @cached_property
     def columns_by_tag(self) -> np.ndarray:

@@ -3,7 +3,8 @@
 A line such as `lower[-1] & suffix:1-4[0]` names functions (`functions`) at offsets from a token; `syntax` parses it.
 `&` joins up to three conjuncts, a range makes one template per number, `#` begins a comment. Functions look at the
 spelling of the word or of a column (`lower(column:lemma)`); `class:128` is the word's class among 128, looked up in a
-table of word classes.
+table of word classes. A line that begins with `@` makes features of steps: they have weights for pairs of tags, that of
+the token before and that of the token.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tagger.features.foreign import is_foreign, translate
 from tagger.features.functions import FUNCTIONS, NUMBERED, PATTERN_FUNCTIONS, WordForms
 from tagger.features.observer import split_sources
 from tagger.features.patterns import compiled
-from tagger.features.syntax import CLASS, LIST, LIST_PREFIX, Conjunct, parse_line
+from tagger.features.syntax import CLASS, LIST, LIST_PREFIX, STEP_MARK, Conjunct, parse_line
 from tagger.features.word_classes import SIZES, WordClasses
 from tagger.files.reading import Lines, exists, pipe_identity
 from tagger.words.vocabulary import Vocabulary, word_ids
@@ -39,6 +40,7 @@ class Template:
     """A kind of feature: a conjunction of functions at offsets."""
 
     conjuncts: tuple[Conjunct, ...]
+    of_steps: bool = False  # whether its features have weights for pairs of tags
 
     @cached_property
     def offset(self) -> int | None:
@@ -47,7 +49,11 @@ class Template:
         return offsets.pop() if len(offsets) == 1 else None
 
     def __str__(self) -> str:
-        return " & ".join(map(str, self.conjuncts))
+        return self.marked(" & ".join(map(str, self.conjuncts)))
+
+    def marked(self, text: str) -> str:
+        """Put the mark of features of steps before a text, if its features are such."""
+        return f"{STEP_MARK} {text}" if self.of_steps else text
 
 
 def template_text(name_or_path: str, columns: Sequence[str | None] = (None,)) -> str:
@@ -90,28 +96,29 @@ def class_features(sizes: Sequence[int]) -> str:
 def parse_templates(text: str, name: str = "template") -> list[Template]:
     """Parse a text to its distinct templates, those of one word first, by offset, because they are scored together.
 
-    `name` begins the messages of errors.
+    Templates of steps come last. `name` begins the messages of errors.
     """
     templates: dict[Template, None] = {}
     for number, line in enumerate(text.split("\n"), 1):
         try:
-            if conjuncts := parse_line(line):
-                templates.update(dict.fromkeys(expand(conjuncts)))
+            of_steps, conjuncts = parse_line(line)
+            if conjuncts:
+                templates.update(dict.fromkeys(expand(conjuncts, of_steps)))
             if len(templates) > MAX_TEMPLATES:
                 raise TemplateError(f"expected at most {MAX_TEMPLATES:,} features, ranges written out")
         except TemplateError as error:
             raise TemplateError(f"{name}:{number}: {error}") from None
     if not templates:
         raise TemplateError(f"{name}: no feature in it; expected lines such as word[0] or suffix:1-4[0]")
-    return sorted(templates, key=lambda template: (template.offset is None, template.offset or 0))
+    return sorted(templates, key=lambda t: (t.of_steps, t.offset is None, t.offset or 0))
 
 
-def expand(ranges: list[list[Conjunct]]) -> list[Template]:
+def expand(ranges: list[list[Conjunct]], of_steps: bool) -> list[Template]:
     """Write out the ranges of a line: one template for each choice of a conjunct from each range."""
     count = math.prod(map(len, ranges))
     if count > MAX_TEMPLATES:
         raise TemplateError(f"the ranges of the line make {count:,} features, expected at most {MAX_TEMPLATES:,}")
-    return [Template(conjuncts) for conjuncts in product(*ranges)]
+    return [Template(conjuncts, of_steps) for conjuncts in product(*ranges)]
 
 
 def functions_of(templates: list[Template]) -> list[Conjunct]:
@@ -211,7 +218,7 @@ def filled(
 ) -> list[list[str | None]]:
     """Fill in each template at each token: `suffix:3[0]=ing`, or None if a function has no value there.
 
-    Outside the sentence values are `<before>` and `<after>`.
+    Outside the sentence values are `<before>` and `<after>`. The first token has no features of steps.
     """
     spans = function_values(functions_of(templates), sentence, sources_of(templates), classes)
     values = {name: strings.strings() for name, strings in spans.items()}
@@ -225,6 +232,8 @@ def filled(
 
     rows = []
     for i in range(len(sentence)):
-        texts = [[fill(conjunct, i) for conjunct in template.conjuncts] for template in templates]
-        rows.append([None if None in filled_in else " & ".join(map(str, filled_in)) for filled_in in texts])
+        own = [template for template in templates if i or not template.of_steps]
+        texts = [[fill(conjunct, i) for conjunct in template.conjuncts] for template in own]
+        joined = [None if None in filled_in else " & ".join(map(str, filled_in)) for filled_in in texts]
+        rows.append([text and template.marked(text) for template, text in zip(own, joined, strict=True)])
     return rows

@@ -27,11 +27,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from tagger.errors import CorpusError, FileError, several
+from tagger.files import zstd
+from tagger.files.remote import has_scheme, open_remote, remote_exists
 from tagger.files.sniffing import content_mismatch
 
 LOOK_AHEAD = 1000  # lines inspected to recognize the format of a corpus
 BLOCK = 1 << 20  # bytes requested per read; a pipe or a terminal returns fewer
-COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zst": zstd.open_zstd}
 READ_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
 BOM_DROPPING = ("utf-8-sig", "utf-16", "utf-32")  # codecs that remove a byte order mark themselves
 UNDECODABLE = re.compile("[\udc80-\udcff]")  # undecodable bytes as decoded with `surrogateescape`
@@ -44,6 +46,8 @@ def reason(error: BaseException) -> str:
 
 def exists(path: str | os.PathLike[str]) -> bool:
     """Return whether the path exists; False, not an error, for a name that no file can have."""
+    if has_scheme(path):
+        return remote_exists(str(path))
     return os.path.exists(path)  # noqa: PTH110 (`Path.exists` raises on overlong names)
 
 
@@ -67,6 +71,13 @@ class Skipped:
         self.count += 1
         if self.count <= self.shown:
             self.faults.append(str(error))
+
+
+def raise_or_skip(error: CorpusError, skipped: Skipped | None) -> None:
+    """Raise the error of a faulty line or sentence, or record it as skipped."""
+    if skipped is None:
+        raise error
+    skipped.add(error)
 
 
 class Lines:
@@ -193,7 +204,7 @@ class Lines:
         """Yield decoded blocks; undecodable bytes are lone surrogates in them."""
         try:
             with open_input(self.path, self.opened) as stream:
-                self._live, self._stream = is_live(stream), stream
+                self._live, self._stream = not has_scheme(self.path) and is_live(stream), stream
                 first = True
                 while True:
                     block = stream.read1(BLOCK)
@@ -217,6 +228,9 @@ def open_input(path: str, opened: IO[bytes] | None = None) -> Iterator[Any]:
     compressed = COMPRESSED.get(Path(path).suffix)
     if path == "-":
         yield opened or standard_input()
+    elif has_scheme(path) and not opened:
+        with open_remote(path) as remote, open_input(path, remote) as stream:
+            yield stream
     elif compressed:
         with compressed(opened or path, "rb") as stream:
             yield stream
@@ -233,7 +247,7 @@ def open_seekable(path: str) -> Iterator[IO[bytes]]:
     if path == "-":
         yield io.BytesIO(standard_input().read())
         return
-    with Path(path).open("rb") as stream:
+    with open_remote(path) if has_scheme(path) else Path(path).open("rb") as stream:
         yield stream if stream.seekable() else io.BytesIO(stream.read())
 
 

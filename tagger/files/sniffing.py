@@ -42,7 +42,7 @@ SIGNATURES = {  # pattern of the first bytes: kind of file, advice
     rb"\x1f\x8b\x08": ("compressed data", f"{UNPACK} .gz"),
     rb"BZh[1-9](1AY&SY|\x17rE8P\x90)": ("compressed data", f"{UNPACK} .bz2"),  # a block, or the end
     rb"\xfd7zXZ\x00": ("compressed data", f"{UNPACK} .xz"),
-    rb"\x28\xb5\x2f\xfd": ("data compressed with zstd", "Unpack it"),
+    rb"\x28\xb5\x2f\xfd": ("compressed data", f"{UNPACK} .zst"),
     rb"7z\xbc\xaf\x27\x1c": ("a 7z archive", "Unpack it"),
 }
 ZIP = b"PK\x03\x04"

@@ -23,6 +23,7 @@ from typing import IO, cast
 from tagger.errors import FileError
 from tagger.escaping import visible
 from tagger.files.reading import COMPRESSED, exists, reason
+from tagger.files.remote import file_system, has_scheme, remote_size, remote_writer
 
 MAX_NAME_BYTES = 255  # on all common file systems
 LINK_ATTEMPTS = 100  # other processes may write the same file
@@ -84,6 +85,10 @@ def open_stream(path: str) -> Iterator[IO[bytes]]:
 @contextlib.contextmanager
 def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a binary file that replaces `path` when the block ends without an error."""
+    if has_scheme(path):
+        with remote_writer(os.fspath(path)) as stream:
+            yield stream
+        return
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".tagger-{secrets.token_hex(6)}.tmp")
     try:
@@ -183,6 +188,9 @@ def name_fault(path: str | os.PathLike[str]) -> str | None:
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise a FileError if a file cannot be written at `path`, before hours of training are spent on it."""
+    if has_scheme(path):
+        file_system(os.fspath(path))
+        return
     folder = Path(os.path.realpath(path)).parent
     if not exists(folder):
         raise FileError(f"cannot write {path}: there is no folder {str(folder)!r}")
@@ -191,6 +199,11 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise FileError(f"cannot write {path}: no permission to write in {str(folder)!r}")
     if fault := name_fault(path):
         raise FileError(f"cannot write {path}: {fault}")
+
+
+def file_size(path: str | os.PathLike[str]) -> int:
+    """Return the size of a file in bytes."""
+    return remote_size(os.fspath(path)) if has_scheme(path) else Path(path).stat().st_size
 
 
 class TerminalWriter:

@@ -1,17 +1,16 @@
-"""Baum–Welch: learning from partly tagged and untagged text, with the counted model as a prior.
+"""Baum–Welch: learning from partly tagged text, with the counted model as a prior.
 
 Every iteration computes the expected counts of tag trigrams and of words with tags under the present model, and adds
 them to the counts of tagged text (MAP-EM, Dempster, Laird & Rubin 1977):
 
-    P'(w | u, v) ∝ n(u, v) · P(w | u, v) + ω · expected(u, v, w)        n: the counts in tagged text
-    P'(x | v)    ∝ n(v)    · P(x | v)    + ω · expected(x, v)
+    P'(w | u, v) ∝ n(u, v) · P(w | u, v) + expected(u, v, w)        n: the counts in tagged text
+    P'(x | v)    ∝ n(v)    · P(x | v)    + expected(x, v)
 
-The objective  ω · log p(text) + log of a Dirichlet prior  never falls.
+The objective  log p(text) + log of a Dirichlet prior  never falls.
 
-Partly tagged text changes all of that. Untagged text is known to do harm where much tagged text is given (Merialdo
-1994), and measurements here agree: so it changes no transitions and no frequent words, which keep their share of each
-tag, and it weighs no more than the tagged text (ω ≤ 1). The lexicalised counts of frequent words never change. Their
-formulas are mixtures with P(w | u, v) and P(x | v), and of each expected count only the share of these terms is added.
+The lexicalised counts of frequent words never change. Their formulas are mixtures with P(w | u, v) and P(x | v), and of
+each expected count only the share of these terms is added. Untagged text teaches word classes instead: EM on it brings
+less, and does harm where much is tagged (Merialdo 1994; docs/lab-notes/raw-text.md).
 """
 
 from __future__ import annotations
@@ -41,21 +40,20 @@ EMCallback = Callable[[str, int, float], None]  # the text's name, the iteration
 
 @dataclass(frozen=True)
 class EMText:
-    """Sentences to learn from, the tags allowed at each token, and the weight ω."""
+    """Sentences to learn from, and the tags allowed at each token."""
 
     name: str
     sentences: list[Sequence[WordForm]]
-    allowed: list[np.ndarray] | None = None  # for each sentence (T, K); None for untagged text
-    weight: float = 1.0  # ω
+    allowed: list[np.ndarray]  # for each sentence (T, K)
 
 
 @dataclass
 class ExpectedCounts:
-    """The expected counts of a text under a model, times ω."""
+    """The expected counts of a text under a model."""
 
     trigrams: list[tuple[np.ndarray, np.ndarray]]  # keys and counts, to be summed by key
     words: np.ndarray  # (V, K)
-    score: float  # ω · log p(text)
+    score: float  # log p(text)
 
 
 class EMTrainer:
@@ -68,37 +66,31 @@ class EMTrainer:
         scored = candidates(emissions, transitions)(self.forms)
         self.numbers, self.candidates, self.places = scored["words"], scored["candidates"], scored["places"]
         self.counted = np.exp(emissions(self.forms)[0])  # (V, K) P(x | v) of the first model
-        self.untagged = text.allowed is None  # then frequent words keep their probabilities
-        self.fixed = emissions.frequent(self.numbers) & self.untagged  # (V,)
         lexicon = emissions.lexicon
         self.n = lexicon.tag_counts(transitions.K)
-        # (2, K) the prior's pseudo-counts of all words, in the text or not: learned ones, fixed ones
+        # (K,) the prior's pseudo-counts of all words, in the text or not
         in_text = set(self.forms)
-        scores, ids = emissions([word for word in lexicon.words.strings() if word not in in_text])
-        P = np.concatenate([self.counted, np.exp(scores)])
-        self.mass = self.n * sum_groups(P, np.append(self.fixed, emissions.frequent(ids) & self.untagged))
+        scores, _ = emissions([word for word in lexicon.words.strings() if word not in in_text])
+        self.mass = self.n * (self.counted.sum(axis=0) + np.exp(scores).sum(axis=0))
 
     def learn(self, iterations: int, watch: EMCallback) -> tuple[LexicalizedTransitions, EmissionModel]:
         """Run EM and return the new transitions and emissions."""
         transitions, factor, added, prior = self.transitions, np.ones_like(self.mass), np.zeros_like(self.counted), 0.0
         for iteration in range(iterations + 1):
-            expected = self.expect(transitions, (self.counted + added) * factor[self.fixed.astype(int)])
+            expected = self.expect(transitions, (self.counted + added) * factor)
             watch(self.text.name, iteration, expected.score + prior)
             if iteration == iterations:
                 break
-            if self.untagged:
-                expected.words[self.fixed] = 0.0
-            else:
-                keys, counts = sum_counts(expected.trigrams, (transitions.K + 1) ** 3)
-                new = self.transitions.transitions.add_expected(keys, counts)
-                transitions = replace(self.transitions, transitions=new)
-            # P'(x | v) = factor · (P(x | v) + added): the factor makes room for the added counts of its group
-            more = sum_groups(expected.words, self.fixed)
+            keys, counts = sum_counts(expected.trigrams, (transitions.K + 1) ** 3)
+            new = self.transitions.transitions.add_expected(keys, counts)
+            transitions = replace(self.transitions, transitions=new)
+            # P'(x | v) = factor · (P(x | v) + added): the factor makes room for the added counts
+            more = expected.words.sum(axis=0)
             factor = np.divide(self.mass, self.mass + more, out=np.ones_like(more), where=self.mass > 0)
             added = expected.words / self.n
             gain = self.trigram_prior(transitions) - self.trigram_prior(self.transitions)
             prior = gain + self.word_prior(expected.words, factor)
-        return transitions, self.emissions.add_raw(self.forms, added, factor if self.untagged else factor[[0, 0]])
+        return transitions, self.emissions.add_expected(self.forms, added, factor)
 
     def expect(self, transitions: LexicalizedTransitions, P: np.ndarray) -> ExpectedCounts:
         """Compute the expected counts under these transitions and the emissions P (V, K)."""
@@ -112,9 +104,8 @@ class EMTrainer:
             lines = self.ids[consecutive(begins[group], lengths[group])]
             rows = (lines, self.numbers, likely, self.candidates, self.places)
             lattice = candidate_lattice(lengths[group], transitions, *rows, partial(gather, scores, lines))
-            if self.text.allowed is not None:
-                lattice = lattice.restrict(np.concatenate([self.text.allowed[i] for i in group.tolist()]))
-            observe(lattice, lines, self.text.weight, transitions, expected)
+            lattice = lattice.restrict(np.concatenate([self.text.allowed[i] for i in group.tolist()]))
+            observe(lattice, lines, transitions, expected)
         return expected
 
     def trigram_prior(self, now: LexicalizedTransitions) -> float:
@@ -165,13 +156,8 @@ def gather(scores: np.ndarray, lines: np.ndarray, tokens: np.ndarray) -> np.ndar
     return np.asarray(scores[lines[tokens]])
 
 
-def sum_groups(numbers: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Sum the rows that are False in `group`, and those that are True, (2, K)."""
-    return np.stack([numbers[~group].sum(axis=0), numbers[group].sum(axis=0)])
-
-
 def observe(
-    lattice: CandidateLattice, lines: np.ndarray, weight: float, model: LexicalizedTransitions, expected: ExpectedCounts
+    lattice: CandidateLattice, lines: np.ndarray, model: LexicalizedTransitions, expected: ExpectedCounts
 ) -> None:
     """Add the expected counts of the sentences of a lattice; `lines` (N,) are the words of its tokens."""
     candidates, scores = lattice.proposal
@@ -187,7 +173,7 @@ def observe(
         before, w = step.arcs.before, pairs[step.arcs.after] % width
         share = model.backoff_onward(pairs[before], w, places[before])
         keys.append(pairs[before] * width + w)
-        counts.append(weight * P * share / np.exp(of_pairs.arcs(step.arcs)))
+        counts.append(P * share / np.exp(of_pairs.arcs(step.arcs)))
 
     posterior = forward_backward(candidate_sum(trellis, of_pairs), add_step)
     expected.trigrams.append(sum_counts(list(zip(keys, counts, strict=True)), width**3))
@@ -201,8 +187,8 @@ def observe(
     share = np.where(P > 0, backoff, 0.0) * P
     cells = lines[candidates.tokens[node]] * K + candidates.tags[node]
     words = np.bincount(cells, weights=share, minlength=expected.words.size)
-    expected.words += weight * words.reshape(expected.words.shape)
-    expected.score += weight * float(posterior.log_z.sum())
+    expected.words += words.reshape(expected.words.shape)
+    expected.score += float(posterior.log_z.sum())
 
 
 def sum_counts(counts: list[tuple[np.ndarray, np.ndarray]], cells: int) -> tuple[np.ndarray, np.ndarray]:

@@ -42,8 +42,8 @@ class EmissionModel:
     strength: float  # λ
     rare_count: int  # words seen more often get no guess
     allowed: WordTagTable  # the tags that a user's lexicon allows
-    raw: RawTextTable  # the probabilities that untagged text has added
-    scale: np.ndarray  # (2, K) the factor that untagged text has left to all others: of rare and of frequent words
+    raw: RawTextTable  # the probabilities that EM on partly tagged text has added
+    scale: np.ndarray  # (2, K) the factor that it has left to all others, of rare and of frequent words: today the same
 
     @classmethod
     def learn(
@@ -74,6 +74,11 @@ class EmissionModel:
         B = counts / (of_word + strength) * of_word / (prior[lexicon.rows.tags] * total.sum())
         raw = RawTextTable(WordTagTable.empty(K), WordTagTable.empty(K))
         return cls(lexicon, prior, B, guesser, strength, rare_count, allowed, raw, np.ones((2, K)))
+
+    @property
+    def word_classes(self) -> WordClasses | None:
+        """The word classes that the guesser looks at, if there are any."""
+        return self.guesser.classes
 
     def __call__(self, forms: Sequence[WordForm]) -> tuple[np.ndarray, np.ndarray]:
         """Compute log P(x | t), (words, K), and the words' places in the lexicon; unseen words count as seen once."""
@@ -165,21 +170,10 @@ class EmissionModel:
         rows = RaggedRows.of(np.unique(np.append(usual, owners * K + self.lexicon.rows.tags[entries])), len(ids), K)
         return [(words, rows, prior[rows.tags])] if len(ids) else []
 
-    def frequent(self, ids: np.ndarray) -> np.ndarray:
-        """Return True for each word of the lexicon seen more than `rare_count` times; False for -1, unknown."""
-        return self.seen(ids) > self.rare_count
-
-    def add_raw(self, forms: Sequence[WordForm], added: np.ndarray, factor: np.ndarray) -> EmissionModel:
-        """Return the model with P'(x | t) = factor · (P(x | t) + added).
-
-        `added` is (words, K), `factor` (2, K) as `scale` is.
-        """
-        given = set(forms)
-        words, first = split_forms([*forms, *(form for form in self.raw.forms() if form not in given)])
-        values = self.raw.dense(words, first, len(self.prior))
-        values[: len(forms)] += added
-        values *= factor[self.frequent(self.lexicon.words.find(words)).astype(int)]
-        return replace(self, raw=RawTextTable.from_dense(words, first, values), scale=self.scale * factor)
+    def add_expected(self, forms: Sequence[WordForm], added: np.ndarray, factor: np.ndarray) -> EmissionModel:
+        """Return a counted model with P'(x | t) = factor · (P(x | t) + added); `added` is (words, K), `factor` (K,)."""
+        raw = RawTextTable.from_dense(*split_forms(forms), added * factor)
+        return replace(self, raw=raw, scale=np.stack([factor, factor]))
 
     def forms(self, sentences: list[Words]) -> list[Sequence[WordForm]]:
         """Return the sentences, with a `FirstWord` where the first word is capitalised and unknown."""

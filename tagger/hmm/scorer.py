@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Protocol
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from tagger.chain.candidate_lattice import CandidateLattice, Candidates, best_ta
 from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer, dense_scorer
 from tagger.chain.pack import Pack
-from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import NOT_FREQUENT, LexicalizedTransitions
 from tagger.hmm.transitions import PairTransitions
 from tagger.hmm.word_tags import WordForm
@@ -31,11 +31,31 @@ from tagger.words.windows import Windows
 MAX_CANDIDATES = 10  # tags per word
 MIN_RATIO = 3e-3  # of a candidate's probability to that of the word's best tag
 
+
+class Emissions(Protocol):
+    """P(x | t) of any word form x: `EmissionModel`, or that of a textbook."""
+
+    @property
+    def prior(self) -> np.ndarray:
+        """P(t), (K,)."""
+
+    def forms(self, sentences: list[Words]) -> list[Sequence[WordForm]]:
+        """Return the word forms of sentences."""
+
+    def __call__(self, forms: Sequence[WordForm]) -> tuple[np.ndarray, np.ndarray]:
+        """Compute log P(x | t), (words, K), and the words' places in the lexicon."""
+
+    def likely_tags(
+        self, forms: Sequence[WordForm], width: int, ratio: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Find the likeliest tags of words, their scores and the words' places in the lexicon."""
+
+
 CandidateRows = Callable[[Sequence[WordForm]], dict[str, np.ndarray]]
 
 
 def first_order_scorer(
-    emissions: EmissionModel,
+    emissions: Emissions,
     start: np.ndarray,
     transitions: np.ndarray,
     end: np.ndarray,
@@ -52,7 +72,7 @@ def first_order_scorer(
 
 
 def second_order_scorer(
-    emissions: EmissionModel, transitions: LexicalizedTransitions, allowed: np.ndarray | None = None
+    emissions: Emissions, transitions: LexicalizedTransitions, allowed: np.ndarray | None = None
 ) -> Scorer:
     """Make a scorer of candidate lattices; steps that are not `allowed` (K + 1, K + 1) are forbidden."""
     always = None
@@ -169,7 +189,7 @@ def candidate_lattice(
     C = tags.shape[1]
 
     def propose(allowed: np.ndarray | None) -> tuple[Candidates, PathScores]:
-        # The candidates of a token are the first ones of a line; those of a token with constraints of a line of its own.
+        # The candidates of a token are the first cells of its line; tokens with constraints get lines of their own.
         own, of_lines = lines, [tags, scores, places]
         if allowed is not None:
             bound = np.flatnonzero(~allowed.all(axis=1))
@@ -203,9 +223,7 @@ def always_candidate(allowed: np.ndarray, prior: np.ndarray) -> int:
     return int(np.argmax(np.where(alone, prior, 0.0)))
 
 
-def candidates(
-    emissions: EmissionModel, transitions: LexicalizedTransitions, always: int | None = None
-) -> CandidateRows:
+def candidates(emissions: Emissions, transitions: LexicalizedTransitions, always: int | None = None) -> CandidateRows:
     """Make a function from word forms to their number, scores, candidates, best first, and the candidates' places."""
 
     def score(forms: Sequence[WordForm]) -> dict[str, np.ndarray]:
@@ -222,7 +240,7 @@ def candidates(
     return score
 
 
-def path_terms(words: Words, tags: list[str], emissions: EmissionModel, transitions: LexicalizedTransitions) -> Terms:
+def path_terms(words: Words, tags: list[str], emissions: Emissions, transitions: LexicalizedTransitions) -> Terms:
     """Make the function that splits the score of a path into terms (`Tagger.score_terms`)."""
     forms, *_ = emissions.forms([words])
     scores, ids = emissions(forms)

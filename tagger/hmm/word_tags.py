@@ -104,7 +104,7 @@ class WordTagTable:
 
 @dataclass(frozen=True)
 class RawTextTable:
-    """Probabilities added by untagged text, for words inside sentences and for first words."""
+    """Probabilities added by EM, for words inside sentences and for first words."""
 
     inside: WordTagTable
     first: WordTagTable

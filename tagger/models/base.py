@@ -16,19 +16,18 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer
 from tagger.features.observer import Observer
+from tagger.files.resources import reuse_freed_memory
+from tagger.models.labeled import LabeledTables
 from tagger.models.predictor import Predictor
 from tagger.models.summary import Section, TransitionTable, parameter_sizes, tag_frequencies
 from tagger.sentence import Words
-
-if TYPE_CHECKING:
-    pass
 
 Terms = Callable[[Sequence[int], int], dict[str, float]]  # from a path and a token to terms of the path's score
 
@@ -54,6 +53,7 @@ class Tagger(Predictor):
         return Observer(self.lexicon_.form)
 
     def build_scorer(self) -> Scorer:
+        reuse_freed_memory()
         score, observe = self.scorer_in_form(), self.observer()
         return lambda sentences: score(observe(sentences))
 
@@ -98,6 +98,10 @@ class Tagger(Predictor):
     def transition_table(self) -> TransitionTable | None:
         """Return the table for the heat map of `tagger inspect`, or None if the model has none."""
         return None
+
+    def tables(self) -> LabeledTables:
+        """Return functions that make the tables of `tagger inspect --table`, by name."""
+        return {}
 
     def describe(self) -> dict[str, Any]:
         """Return further entries of the model file's description."""

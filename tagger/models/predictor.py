@@ -21,8 +21,8 @@ from tagger.corpus.labels import tagged_sentences
 from tagger.corpus.schemes import allowed_steps
 from tagger.errors import TaggerError
 from tagger.evaluation.spans import score_by
-from tagger.files.resources import reuse_freed_memory
 from tagger.models.results import by_sentence, n_best
+from tagger.models.text import TextMethods
 from tagger.sentence import Sentence, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
 
@@ -37,7 +37,7 @@ SCORERS, CANDIDATE_SCORERS = "_scorers", "_candidate_scorers"  # the attributes 
 Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags allowed at their tokens (N, K)
 
 
-class Predictor(ABC):
+class Predictor(TextMethods, ABC):
     """A model that tags sentences. `X` holds word lists or Sentences, `y` tag lists, both in any iterable."""
 
     classes_: list[str]  # the K tags, sorted
@@ -65,13 +65,10 @@ class Predictor(ABC):
     def scorer(self) -> Scorer:
         """Return the scorer of the calling thread."""
         self.check_fitted()
-        scorers: PerThread[Scorer] = self.__dict__.setdefault(SCORERS, PerThread())  # atomic
-
-        def build() -> Scorer:
-            reuse_freed_memory()
-            return self.build_scorer()
-
-        return scorers.get(build)
+        scorers: PerThread[Scorer] = self.__dict__.get(SCORERS) or self.__dict__.setdefault(
+            SCORERS, PerThread()
+        )  # atomic
+        return scorers.get(self.build_scorer)
 
     def build_candidate_scorer(self) -> CandidateScorer | None:
         """Build a function that scores only the candidates of another model's lattice; None if there is none."""
@@ -95,10 +92,13 @@ class Predictor(ABC):
         """
         score = self.scorer()
         sentences = X if self.wanted_columns_ else [words_of(sentence) for sentence in X]
-        tokens = max(MIN_LATTICE_TOKENS, LATTICE_CELLS // len(self.classes_))
-        for group in batches([len(sentence) for sentence in sentences], tokens):
+        for group in batches([len(sentence) for sentence in sentences], self.lattice_tokens()):
             lattice = score([sentences[i] for i in group.tolist()])
             yield group, lattice.restrict(allowed([X[i] for i in group.tolist()])) if allowed else lattice
+
+    def lattice_tokens(self) -> int:
+        """Return about how many tokens to decode together."""
+        return max(MIN_LATTICE_TOKENS, LATTICE_CELLS // len(self.classes_))
 
     def allowed_steps(self) -> np.ndarray | None:
         """Tell which tag may follow which by the span scheme, (K + 1, K + 1); None without one."""

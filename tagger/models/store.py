@@ -13,9 +13,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from importlib import import_module
-from typing import IO, Any
+from typing import IO, Any, overload
 
 import numpy as np
 
@@ -110,23 +110,49 @@ def restore_columns(archive: Archive) -> ColumnNames:
         raise archive.error(str(error)) from None
 
 
-def load_model(path: str | os.PathLike[str]) -> Tagger:
-    """Read a tagger from a file. Nothing in the file is executed.
+@overload
+def load_model(path: str | os.PathLike[str]) -> Tagger: ...
+@overload
+def load_model(
+    path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *others: str | os.PathLike[str]
+) -> Predictor: ...
+def load_model(path: Any, *others: Any) -> Predictor:
+    """Read a tagger from a file, or an ensemble from several files. Nothing in the files is executed.
 
     Parameters
     ----------
-    path : str or path-like
+    path : str or path-like, or iterable of these
         The file, or the name of a shipped model, such as ``english``; a file of that name comes first.
+    *others : str or path-like
+        Further files. The tagger then averages the probabilities of all models, which must have the same tags.
 
     Returns
     -------
-    Tagger
+    Tagger or Ensemble
 
     Raises
     ------
     ModelError
-        If the file is missing, broken, no model, or of a newer format.
+        If a file is missing, broken, no model, or of a newer format, or if the models differ in tags.
+
+    Examples
+    --------
+    >>> load_model("model.npz").predict([["the", "dog"]])
+    >>> load_model("hmm.npz", "crf.npz").tag("She left .")
     """
+    paths = [*([path] if isinstance(path, str | os.PathLike) else path), *others]
+    if not paths:
+        raise ModelError("load_model: expected a model file, got none.")
+    models = [read_model(each) for each in paths]
+    if len(models) == 1:
+        return models[0]
+    from tagger.models.ensemble import Ensemble
+
+    return Ensemble(models, list(map(os.fspath, paths)))
+
+
+def read_model(path: str | os.PathLike[str]) -> Tagger:
+    """Read the tagger of one file."""
     with open_model(path) as archive:
         return build(archive)
 
@@ -146,16 +172,6 @@ def open_model(path: str | os.PathLike[str]) -> Iterator[Archive]:
             yield archive
     except FileNotFoundError:
         raise MissingModelError(f"no model {name!r}") from None
-
-
-def load_models(paths: Sequence[str]) -> Predictor:
-    """Read a tagger from one file, or an `Ensemble` from several."""
-    models = [load_model(path) for path in paths]
-    if len(models) == 1:
-        return models[0]
-    from tagger.models.ensemble import Ensemble
-
-    return Ensemble(models, paths)
 
 
 def model_class(kind: str) -> type[Tagger]:

@@ -21,7 +21,7 @@ from tagger.arrays.ragged import consecutive
 from tagger.corpus.schemes import AUTO, NO_SCHEME
 from tagger.crf.candidates.node_tables import NodeTables
 from tagger.crf.candidates.proposal import cross_fit, joined, with_gold
-from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+from tagger.crf.parameters import EncodedCorpus, ParameterLayout, step_events
 from tagger.sentence import Sentence
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class ParameterCounts:
         self.events = corpus.choices.events(corpus.tags)  # tokens and tags; an open token has none
         everything = [slice(0, len(self.events[0]))]
         self.tables = NodeTables(corpus, *self.events, everything, np.dtype(np.float64))
+        self.step_tokens, pairs = step_events(corpus.lengths, corpus.tags, corpus.choices, corpus.K)
+        self.steps = self.tables.step_sums(corpus.step_features(), self.step_tokens, *np.divmod(pairs, corpus.K))
 
     def of(self, sentences: np.ndarray) -> np.ndarray:
         """Count how often each parameter (P,) is on the right paths of these sentences."""
@@ -64,6 +66,7 @@ class ParameterCounts:
         features = self.tables.gradient(
             is_used[self.events[0]].astype(np.float64), lambda f, items: list(map(f, items))
         )
+        features[self.steps.params] += self.steps.gradient(is_used[self.step_tokens])
         part = replace(
             corpus,
             tags=corpus.tags[is_used],
@@ -81,9 +84,10 @@ class ParameterCounts:
         several = max(min_count, min_pair_count)  # for features of several words
         minimum = [min_count if template.offset is not None else several for template in features.templates]
         needed = np.repeat(minimum, np.diff(features.bases))  # (F,)
-        # The first parameters are (feature, tag) pairs: a feature's count is the sum over its tags below K.
+        # The first parameters are (feature, tag) pairs: a feature's count is the sum over its tags, not their parts.
         pairs = slice(0, len(rows.tags))
-        seen = np.bincount(rows.owners, weights=np.where(rows.tags < K, counts[pairs], 0), minlength=len(rows))  # (F,)
+        is_part = (rows.tags >= K) & (rows.tags < self.corpus.tag_parts.columns)
+        seen = np.bincount(rows.owners, weights=np.where(is_part, 0, counts[pairs]), minlength=len(rows))  # (F,)
         keep = counts > 0
         keep[pairs] &= (seen >= needed)[rows.owners]
         first = self.layout.bounds[1]

@@ -23,12 +23,15 @@ def weight(tokens: int, characters: int) -> int:
 
 
 def blocks(
-    items: Iterable[Item], weigh: Callable[[Item], int], waiting: Callable[[], bool] = lambda: False
+    items: Iterable[Item],
+    weigh: Callable[[Item], int],
+    waiting: Callable[[], bool] = lambda: False,
+    most_items: int | None = None,
 ) -> Iterator[tuple[list[Item], bool]]:
     """Yield blocks of sentences or lines, each with True if its result is urgent.
 
     `weigh` estimates the tokens of an item (see `weight`); `waiting` returns True if the next item is not available
-    yet. Items read before an error are yielded before it is raised.
+    yet; `most_items` limits the items of a block. Items read before an error are yielded before it is raised.
     """
     block: list[Item] = []
     tokens = 0
@@ -45,7 +48,7 @@ def blocks(
         block.append(item)
         tokens += 1 + weigh(item)
         urgent = waiting()
-        if tokens >= BLOCK_TOKENS or urgent:
+        if tokens >= BLOCK_TOKENS or urgent or len(block) == most_items:
             yield block, urgent
             block, tokens = [], 0
     if block:

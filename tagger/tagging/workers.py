@@ -12,7 +12,8 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tagger.errors import TaggerError
 from tagger.files.signals import TERMINATION_SIGNALS, active_signals, signals_blocked
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 Block = TypeVar("Block")
 Result = TypeVar("Result")
 Work = Callable[[Any], Any]
+
+# Runs blocks somewhere and yields their results in order: `in_order` with a number of processes, or a cluster. It gets
+# the arguments `start` and `blocks` of `in_order`.
+Executor = Callable[[Callable[[], Work], Iterable[tuple[Any, bool]]], Iterator[Any]]
+
+
+def processes(jobs: int) -> Executor:
+    """Return the executor of this machine: `jobs` processes, or with 1 this one."""
+    return partial(in_order, jobs=jobs)
 
 
 def in_order(
@@ -82,8 +92,9 @@ class Pool:
         self.idle: deque[Connection] = deque()
         self.busy: deque[Connection] = deque()
         self.processes = []
-        forks = sys.platform == "linux"  # a fork inherits the caches of `here`, and nothing is pickled
-        context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+        # A fork inherits the caches of `here`, and nothing is pickled. A program may have chosen another method.
+        method = multiprocessing.get_start_method(allow_none=True) or ("fork" if sys.platform == "linux" else "spawn")
+        forks, context = method == "fork", cast(Any, multiprocessing.get_context(method))
         with signals_blocked():
             for _ in range(jobs):
                 parent_end, worker_end = context.Pipe()

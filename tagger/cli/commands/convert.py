@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import click
 
-from tagger.cli.console import print_message, raise_or_skip, report_written, skipped_lines
+from tagger.cli.console import print_message, report_written, skipped_lines
 from tagger.cli.corpus_input import CorpusOptions, load_tag_map, no_sentence_error, report_unmapped
 from tagger.cli.options import choice_option, corpus_options, file_command, map_option
 from tagger.cli.paths import INPUT, OutputFile
 from tagger.corpus import FORMATS, SUFFIXES, format_of, plain_name, read_sentences, render
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, several
-from tagger.files.reading import Lines
+from tagger.files.reading import Lines, raise_or_skip
 from tagger.files.writing import open_output
 from tagger.sentence import Sentence
 

@@ -37,7 +37,7 @@ from tagger.evaluation.breakdown import correct_tokens
 from tagger.evaluation.calibration import ConfidenceGroup, reliability
 from tagger.evaluation.metrics import Comparison, Evaluation, compare, evaluate
 from tagger.models.predictor import Predictor
-from tagger.models.store import load_model, load_models
+from tagger.models.store import load_model
 from tagger.reports.evaluation import EvaluationRun, confidences, evaluation_page
 from tagger.reports.text import as_json, as_table, calibration_json, in_words
 from tagger.sentence import ANY, Sentence, open_tokens
@@ -126,7 +126,7 @@ def command(
     """
     check_calibration(calibration, predictions)
     template, tag_map = load_page_template(report, "evaluation.html"), load_tag_map(map_path)
-    model = load_models(model_paths) if not predictions or is_given("model_paths") else None
+    model = load_model(*model_paths) if not predictions or is_given("model_paths") else None
     rival_models = {path: load_model(path) for path in rival_paths}
     model_name = " and ".join(model_paths)
     options = CorpusOptions(input_format, encoding, evaluated_columns(columns, [model, *rival_models.values()]))

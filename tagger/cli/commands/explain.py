@@ -70,7 +70,7 @@ def command(
     if len(model_paths) > 1:
         raise click.UsageError("-m: expected one model, got several, whose mean has no terms. Explain one at a time.")
     template = page_template("explanation.html") if as_page else None
-    model = load_model(*model_paths)
+    model = load_model(model_paths[0])
     if model.explanation_note:
         print_message(model.explanation_note, quiet)
     hint = InputHint(tag_check(model.classes_), quiet=quiet)

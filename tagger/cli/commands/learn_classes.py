@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import time
-from pathlib import Path
 
 import click
 
@@ -23,6 +22,7 @@ from tagger.cli.training import output_archive_option
 from tagger.errors import several
 from tagger.features.clustering import MIN_COUNT
 from tagger.features.word_classes import SIZES
+from tagger.files.writing import file_size
 from tagger.models.store import save_classes
 
 
@@ -58,7 +58,7 @@ def command(
     classes = learn_from(files, encoding, quiet, sizes=sorted(set(sizes)), min_count=min_count)
     save_classes(classes, output)
     content = f"{several(len(classes), 'word')} in {', '.join(map(str, classes.sizes))} classes"
-    size, seconds = Path(output).stat().st_size / 1e3, time.perf_counter() - begin
+    size, seconds = file_size(output) / 1e3, time.perf_counter() - begin
     option = f"--classes {shlex.quote(output)}"
     report_written(
         output, f"{size:,.0f} kB, {content}, {seconds:.1f} s. Try: tagger train-crf corpus.txt {option}", quiet

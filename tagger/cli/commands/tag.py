@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
-from typing import IO, Any
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import click
 
-from tagger.cli.console import display_name, raise_or_skip, report_written, skipped_lines
+from tagger.cli.console import display_name, print_message, report_written, skipped_lines
 from tagger.cli.corpus_input import load_tag_map, report_unmapped
 from tagger.cli.hints import STRIP_ADVICE, Check, InputHint, tag_check, token_check
 from tagger.cli.options import (
@@ -28,27 +31,28 @@ from tagger.cli.options import (
     map_option,
     max_memory_option,
     models_option,
-    output_option,
     tokenize_option,
     value_option,
 )
 from tagger.cli.paths import INPUT, TEXT
 from tagger.cli.progress import open_bar, show_bar
-from tagger.cli.tag_input import PlainLines, Sentences, check_inputs, named_blocks
+from tagger.cli.tag_folder import check_folder_options, output_or_folder_option, part_option, tag_into_folder
 from tagger.corpus import FORMATS, format_of
 from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS
 from tagger.corpus.tokenizers import TOKENIZERS
-from tagger.errors import CorpusError, several
-from tagger.files.reading import Lines
+from tagger.errors import FileError, several
+from tagger.files.reading import Lines, exists
 from tagger.files.writing import open_output
 from tagger.models.predictor import Predictor
-from tagger.models.store import load_models
+from tagger.models.store import load_model
 from tagger.tagging.annotator import Annotator
 from tagger.tagging.constraints import Constraints, read_lexicon
 from tagger.tagging.fast_path import writable
-from tagger.tagging.render import LineRenderer, RenderedBlock, SentenceRenderer
-from tagger.tagging.workers import in_order
+from tagger.tagging.folder import WHOLE, Part, is_folder
+from tagger.tagging.inputs import PlainLines, Sentences
+from tagger.tagging.render import LineRenderer, SentenceRenderer
+from tagger.tagging.text_job import TextJob, write_answers
 
 PROBABILITY_FORMATS = ("tsv", "columns", "conllu", "jsonl")  # can hold probabilities
 TEXT_FORMATS = ("jsonl", "conllu")  # can hold raw text
@@ -67,11 +71,13 @@ NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
     "tagger tag --tokenize news.jsonl --text-column body",
     "tagger tag -m crf.npz -m bilstm.npz < sentences.txt",
     "tagger tag words.tsv -m chunks.npz --columns word,pos",
+    "tagger tag texts/*.txt -o tagged/ --part 3/100",
     cls=TokenizingCommand,
 )
 @click.argument("files", nargs=-1, type=TEXT, callback=lambda ctx, param, files: files or ("-",))
 @models_option
-@output_option
+@output_or_folder_option
+@part_option
 @input_options
 @column_options
 @choice_option("--output-format", FORMATS, "Format of the output.  [default: by the suffix of -o, else as the input]")
@@ -107,6 +113,7 @@ def command(
     min_probability: float,
     keep_tags: bool,
     lexicon: str | None,
+    part: Part | None,
     jobs: int,
     quiet: bool,
 ) -> None:
@@ -117,12 +124,16 @@ def command(
     it reads the text of each object and keeps the other keys, in conllu the comments "# text = ...". The outputs jsonl
     and conllu then give the position of each word in the text. In CoNLL-U, tags go into the column that the model was
     trained on, or UPOS if it was trained on another format.
+
+    With -o FOLDER/ each file gets an output of its own. Files that are finished, by the records in FOLDER/manifest, are
+    not tagged again unless the file, the model or an option has changed; --part shares the work among machines.
     """
     write_as = output_format or format_of(output, otherwise=input_format or format_of(files[0]))
     check_tokenize_options(files, input_format, tokenize, text_column, keep_tags)
     check_output_options(write_as, to_column, nbest, probabilities, min_probability)
+    check_folder_options(files, output, part)
     tag_map = load_tag_map(map_path)
-    model = load_models(model_paths)
+    model = load_model(*model_paths)
     if tokenize == MODEL_TOKENIZER:
         tokenize = model.tokenizer_ or TOKENIZERS[0]
     check_inputs(files, encoding, tokenize, quiet)
@@ -134,15 +145,17 @@ def command(
     report_unmapped(tag_map, quiet)
     annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0, names)
     plain = not tokenize and all((input_format or format_of(path)) == "slash" for path in files)
-    names_read = model.corpus_columns(columns)
-    reader = Sentences(tokenize, input_format, names_read, constraints, text_column)
-    chosen, renderer = choose_path(annotator, reader, plain, write_as, to_column)
-    hint = InputHint(*hint_checks(model, keep_tags), quiet=quiet or not plain)
-    lines = (Lines(path, encoding, skipped_lines()) for path in files)
-    blocks = chain.from_iterable(named_blocks(each, chosen, hint) for each in lines)
-    with open_output(output) as stream, tagging_bar(files, output, quiet) as advance:
-        tokens = write_answers(in_order(renderer, blocks, jobs), stream, advance)
-    report_written(output, f"{several(tokens, 'token')}, as {write_as}", quiet)
+    reader = Sentences(tokenize, input_format, model.corpus_columns(columns), constraints, text_column)
+    job = TextJob(*choose_path(annotator, reader, plain, write_as, to_column), encoding)
+    with tagging_bar(files, output, quiet) as advance:
+        if is_folder(output):
+            tag_file = partial(job.tag_file, jobs=jobs, advance=advance, skipped=skipped_lines())
+            return tag_into_folder(files, output, write_as, part or WHOLE, tag_file)
+        hint = InputHint(*hint_checks(model, keep_tags), quiet=quiet or not plain)
+        with open_output(output) as stream:
+            answers = job.answers(files, jobs, skipped_lines(), hint)
+            tokens = write_answers(answers, stream, advance, skipped_lines())
+    return report_written(output, f"{several(tokens, 'token')}, as {write_as}", quiet)
 
 
 def choose_path(
@@ -157,17 +170,16 @@ def choose_path(
     return reader, SentenceRenderer(annotator, write_as, columns, skip)
 
 
-def write_answers(answers: Iterable[RenderedBlock], stream: IO[bytes], advance: Callable[[int], Any]) -> int:
-    """Write the answers as they come; return the number of tokens."""
-    written = 0
-    for text, tokens, faults in answers:
-        stream.write(text)
-        stream.flush()
-        for fault in faults:
-            raise_or_skip(CorpusError(fault), skipped_lines())
-        advance(tokens)
-        written += tokens
-    return written
+def check_inputs(files: tuple[str, ...], encoding: str, tokenize: str | None, quiet: bool) -> None:
+    """Refuse missing files and files that are no text, before anything is written; explain how to type text."""
+    for path in files:
+        if path != "-" and not exists(path):
+            raise FileError(f"cannot read {path}: {os.strerror(errno.ENOENT)}")
+        if Path(path).is_file():  # a pipe can be read once only
+            Lines(path, encoding).check()
+    if "-" in files and sys.stdin is not None and sys.stdin.isatty():
+        how = "Type text" if tokenize else "Type a sentence per line, words and marks between spaces"
+        print_message(f"{how}; Ctrl-D ends.", quiet)
 
 
 def hint_checks(model: Predictor, keep_tags: bool) -> list[Check]:

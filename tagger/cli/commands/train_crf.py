@@ -24,6 +24,7 @@ from tagger.cli.options import (
 )
 from tagger.cli.paths import InputFile
 from tagger.cli.raw_text import check_class_sources, class_options, load_word_classes
+from tagger.cli.scheduler import open_executor, scheduler_option
 from tagger.cli.spans import settle_scheme
 from tagger.cli.training import (
     check_monitoring,
@@ -60,7 +61,7 @@ crf_options = combine(
     click.option(
         "--tune", is_flag=True, help="Search --l2, --l1 and --min-count, by --dev or cross-validation, before training."
     ),
-    setting_option("--order", click.IntRange(1, 2), "Number of previous tags that a tag depends on."),
+    setting_option("--order", click.IntRange(0, 2), "Number of previous tags that a tag depends on; 0: no chain."),
     setting_option(
         "--candidates",
         CandidatesType(),
@@ -86,6 +87,7 @@ crf_options = combine(
         "--threads", type=Count(0, MAX_WORKERS), metavar="N", default=0, help="Threads, e.g. 4.  [default: all cores]"
     ),
     max_memory_option(FREE_MEMORY),
+    scheduler_option("Train"),
 )
 
 
@@ -129,12 +131,15 @@ def train(
     init: str | None,
     unlabeled: tuple[str, ...],
     classes: str | None,
+    scheduler: str | None = None,
     members: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> None:
     """Train a CRF, or a model that is made of CRFs, as the options of a command say; `members` are passed to `fit`."""
     begin = time.perf_counter()
-    check_options(dev, tune, resume, settings)
+    check_options(kind, dev, tune, resume, settings)
+    if scheduler and not tune:
+        raise click.UsageError("--scheduler: expected --tune as well.")
     check_class_sources({"--init": init, "--unlabeled": unlabeled, "--classes": classes})
     check_monitoring(dev, checkpoint, quiet)
     initial = load_initial(init) if init else None
@@ -151,7 +156,8 @@ def train(
     model.tokenizer_ = tokenizer
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with GracefulStop() as stop:
-        tuning = Tuning(model, sentences, dev_sentences, initial, table, quiet, stop) if tune else None
+        run = open_executor(scheduler) if scheduler else None
+        tuning = Tuning(model, sentences, dev_sentences, initial, table, quiet, stop, run) if tune else None
         if tuning is None or tuning.run():
             with progress_reporter(model.max_iterations, log, quiet, stop) as watch:
                 model.fit(
@@ -168,7 +174,7 @@ def train(
     save_and_report(model, output, begin, quiet, stop, saved, "iteration")
 
 
-def check_options(dev: str | None, tune: bool, resume: bool, settings: dict[str, Any]) -> None:
+def check_options(kind: type[CRFTagger], dev: str | None, tune: bool, resume: bool, settings: dict[str, Any]) -> None:
     """Refuse options that contradict each other."""
     if tune and resume:
         raise click.UsageError("--resume continues one training: replace --tune by the settings that it found.")
@@ -176,6 +182,10 @@ def check_options(dev: str | None, tune: bool, resume: bool, settings: dict[str,
         raise click.UsageError("--tune with --partial: expected --dev; a partly tagged corpus cannot be evaluated on.")
     if settings["order"] == 2 and settings["candidates"] == "all":
         raise click.UsageError("--order 2: expected --candidates auto or a number, got all. Use --order 1.")
+    if settings["order"] == 0 and kind is not CRFTagger:
+        raise click.UsageError("--order: expected 1 or 2, got 0. Use `tagger train-crf --order 0`.")
+    if settings["order"] == 0 and settings["candidates"] not in ("auto", "all"):
+        raise click.UsageError(f"--order 0: expected --candidates auto or all, got {settings['candidates']}.")
 
 
 def load_initial(path: str) -> CRFTagger:

@@ -23,7 +23,7 @@ from tagger.escaping import encoded, quote
 from tagger.files.reading import Lines, exists
 from tagger.files.writing import open_output
 from tagger.models.predictor import Predictor
-from tagger.models.store import load_models
+from tagger.models.store import load_model
 from tagger.models.trellis import TAGS_SHOWN, SentenceTrellis
 from tagger.reports.trellis import as_json, as_text, as_tsv
 from tagger.reports.trellis_page import trellis_page
@@ -72,7 +72,7 @@ def command(
     draws the trellis and goes through the recursions step by step.
     """
     template = load_page_template(report, "trellis.html")
-    model = load_models(model_paths)
+    model = load_model(*model_paths)
     sentences = read_words(" ".join(words), model, input_format, encoding, quiet)
     trellises = [model.trellis(sentence, nbest) for sentence in sentences]
     with open_output(output) as stream:

@@ -14,7 +14,7 @@ from itertools import chain
 
 from tagger.corpus import conllu
 from tagger.corpus.jsonl import TOO_DEEP, parse_object
-from tagger.corpus.tokenizers.segmenter import LANGUAGES, cut_sentences
+from tagger.corpus.tokenizers.texts import tokenize
 from tagger.escaping import quote
 from tagger.files.reading import Lines
 from tagger.sentence import Sentence
@@ -29,7 +29,7 @@ def json_texts(lines: Lines, language: str, text_column: str | None) -> Iterator
             continue
         text, rest = split_object(line, lines, text_column or TEXT_COLUMN)
         layout = ("jsonl", rest)
-        sentences = [Sentence(s.words, None, layout, offsets=s.offsets) for s in tokenized(text, language)]
+        sentences = [Sentence(s.words, None, layout, offsets=s.offsets) for s in tokenize(text, language)]
         yield from sentences or [Sentence([], None, layout)]
 
 
@@ -71,13 +71,8 @@ def conllu_texts(lines: Lines, language: str) -> Iterator[Sentence]:
 
 def one_sentence(text: str, language: str, comments: list[str]) -> Sentence:
     """Tokenize a text as one sentence."""
-    sentences = list(tokenized(text, language))
+    sentences = tokenize(text, language)
     words = tuple(chain.from_iterable(sentence.words for sentence in sentences))
     offsets = tuple(chain.from_iterable(sentence.offsets or () for sentence in sentences))
     _, *rows = conllu.new_lines(Sentence(words, offsets=offsets))
     return Sentence(words, None, ("conllu", *comments, *rows), offsets=offsets)
-
-
-def tokenized(text: str, language: str) -> Iterator[Sentence]:
-    """Yield the sentences of a text."""
-    return (sentence for sentence in cut_sentences([text], LANGUAGES[language]) if sentence)

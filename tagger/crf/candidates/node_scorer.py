@@ -27,7 +27,7 @@ class NodeScorer(FeatureScorer):
 
     def __init__(self, features: Features, weights: np.ndarray, tag_parts: TagParts) -> None:
         sizes = np.diff(features.bases)
-        one_word = [t for t, template in enumerate(features.templates) if template.offset is not None]
+        one_word = [t for t in self.of_tokens(features) if features.templates[t].offset is not None]
         self.wide = {t: np.empty(0) for t in one_word if sizes[t] < WIDE_TEMPLATE}  # (features + 1, K)
         self.narrow = [t for t in one_word if t not in self.wide]
         super().__init__(features, weights, tag_parts)

@@ -74,12 +74,22 @@ class NodeTables:
 
     def weight_sums(self, ids: list[np.ndarray], tags: np.ndarray) -> WeightSums:
         """Build the sums of rows with these features and tags."""
-        params, rows = self.parameters.find(ids, tags)
+        return self.sums_of(*self.parameters.find(ids, tags), len(tags))
+
+    def step_sums(
+        self, features: list[np.ndarray], tokens: np.ndarray, before: np.ndarray, tags: np.ndarray
+    ) -> WeightSums:
+        """Build the sums of steps to these tokens with a tag before and a tag; `features` (N,) are those of tokens."""
+        ids = [row[tokens] for row in features]
+        return self.sums_of(*self.parameters.find_steps(ids, before, tags), len(tokens))
+
+    def sums_of(self, params: np.ndarray, rows: np.ndarray, count: int) -> WeightSums:
+        """Build the sums of `count` rows from the parameters of rows."""
         order = np.argsort(rows, kind="stable")
         distinct, columns = np.unique(params[order], return_inverse=True)
-        bounds = np.append(0, np.cumsum(np.bincount(rows, minlength=len(tags)))).astype(np.int32)
+        bounds = np.append(0, np.cumsum(np.bincount(rows, minlength=count))).astype(np.int32)
         arrays = (np.ones(len(params), self.dtype), columns.astype(np.int32), bounds)
-        return WeightSums(distinct, csr_array(arrays, shape=(len(tags), len(distinct))))
+        return WeightSums(distinct, csr_array(arrays, shape=(count, len(distinct))))
 
     def scores(self, weights: np.ndarray, map_all: Callable[..., list[Any]]) -> list[np.ndarray]:
         """Compute the scores of the nodes of each part; `map_all` applies a function to all items of a list."""

@@ -20,7 +20,7 @@ from tagger.chain.candidate_kernels import Step, TrellisScores, candidate_sum
 from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.candidates import BLOCK_ARCS, Arcs, Trellis
 from tagger.chain.forward_backward import forward_backward
-from tagger.crf.candidates.node_tables import NodeTables
+from tagger.crf.candidates.node_tables import NodeTables, WeightSums
 from tagger.crf.objective import Objective, slices
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 
@@ -35,6 +35,7 @@ class PieceLoss:
     loss: float
     nodes: np.ndarray  # (n,) of the pack's nodes
     arcs: np.ndarray  # (distinct arcs of the pack,)
+    steps: np.ndarray | None = None  # (arcs of the pack,), for features of steps
 
 
 class Pieces:
@@ -64,21 +65,33 @@ class Pieces:
         both = self.right[arcs.before] & np.repeat(self.right[arcs.states], arcs.widths)
         self.right_nodes = is_right[self.nodes].astype(np.float64)
         self.right_arcs = np.bincount(self.numbers[both], minlength=len(self.keys)).astype(np.float64)
+        self.right_steps = both  # (arcs,)
 
-    def loss(self, node_scores: np.ndarray, arc_scores: np.ndarray) -> PieceLoss:
-        """Compute the loss from the scores of the nodes (n,) and of the distinct arcs."""
-        free = self.expect(node_scores, arc_scores, right_only=False)
+    def step_ends(self, layout: ParameterLayout) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the token that each arc leads to, the tag before it and its tag, (arcs,); tag K for a mark."""
+        trellis, width = self.trellis, layout.K + 1
+        tokens = np.repeat(trellis.tokens[trellis.rows[trellis.first :]], trellis.sources[1])
+        keys = self.keys[self.numbers]
+        return tokens, keys // width % width, keys % width
+
+    def loss(self, node_scores: np.ndarray, arc_scores: np.ndarray, step_scores: np.ndarray | None = None) -> PieceLoss:
+        """Compute the loss from the scores of nodes (n,), of distinct arcs, and of features of steps (arcs,)."""
+        free = self.expect(node_scores, arc_scores, step_scores, right_only=False)
         if self.is_open:
-            right = self.expect(node_scores, arc_scores, right_only=True)
+            right = self.expect(node_scores, arc_scores, step_scores, right_only=True)
         else:
             score = node_scores @ self.right_nodes + arc_scores @ self.right_arcs
-            right = PieceLoss(float(score), self.right_nodes, self.right_arcs)
-        return PieceLoss(free.loss - right.loss, free.nodes - right.nodes, free.arcs - right.arcs)
+            score += 0.0 if step_scores is None else step_scores @ self.right_steps
+            right = PieceLoss(float(score), self.right_nodes, self.right_arcs, self.right_steps)
+        steps = None if free.steps is None or right.steps is None else free.steps - right.steps
+        return PieceLoss(free.loss - right.loss, free.nodes - right.nodes, free.arcs - right.arcs, steps)
 
-    def expect(self, node_scores: np.ndarray, arc_scores: np.ndarray, right_only: bool) -> PieceLoss:
+    def expect(
+        self, node_scores: np.ndarray, arc_scores: np.ndarray, step_scores: np.ndarray | None, right_only: bool
+    ) -> PieceLoss:
         """Compute log Z and the expected number of each node and each distinct arc, over all or the right paths."""
         first = self.trellis.first
-        scores = PieceScores(self, np.append(node_scores, 0.0)[self.node_of_state], arc_scores)
+        scores = PieceScores(self, np.append(node_scores, 0.0)[self.node_of_state], arc_scores, step_scores)
         if right_only:
             scores.arrivals[~self.right] = -np.inf
         probabilities = np.empty(len(self.numbers))  # of all arcs
@@ -89,7 +102,8 @@ class Pieces:
         posterior = forward_backward(candidate_sum(self.trellis, scores), observe)
         nodes = np.bincount(self.node_of_state[first:], weights=posterior.states[first:], minlength=len(self.nodes) + 1)
         arcs = np.bincount(self.numbers, weights=probabilities, minlength=len(self.keys))
-        return PieceLoss(float(posterior.log_z.sum()), nodes[:-1], arcs)
+        steps = None if step_scores is None else probabilities
+        return PieceLoss(float(posterior.log_z.sum()), nodes[:-1], arcs, steps)
 
     def inside(self, arcs: Arcs) -> slice:
         """Find arcs among all arcs."""
@@ -104,16 +118,17 @@ class PieceScores(TrellisScores):
     pieces: Pieces
     arrivals: np.ndarray  # (states,)
     of_keys: np.ndarray  # of the distinct arcs
+    of_steps: np.ndarray | None = None  # (arcs,) of features of steps
 
     def arcs(self, arcs: Arcs) -> np.ndarray:
-        return self.at_arcs(self.of_keys, arcs)
+        inside = self.pieces.inside(arcs)
+        scores = self.of_keys[self.pieces.numbers[inside]]
+        return np.asarray(scores if self.of_steps is None else scores + self.of_steps[inside])
 
     def arc_factors(self, arcs: Arcs) -> np.ndarray:
-        return self.at_arcs(self.exp_of_keys, arcs)
-
-    def at_arcs(self, values: np.ndarray, arcs: Arcs) -> np.ndarray:
-        """Return the values of arcs, given those of the distinct ones."""
-        return np.asarray(values[self.pieces.numbers[self.pieces.inside(arcs)]])
+        if self.of_steps is not None:
+            return super().arc_factors(arcs)
+        return np.asarray(self.exp_of_keys[self.pieces.numbers[self.pieces.inside(arcs)]])
 
     @cached_property
     def exp_of_keys(self) -> np.ndarray:
@@ -154,14 +169,23 @@ class CandidateLikelihood(Objective):
         self.tables = NodeTables(corpus, tokens_of_nodes, tags, self.rows, self.dtype)
         self.arcs = [ArcParameters(pieces.keys, self.layout) for pieces in self.pieces]
         self.residual = np.zeros(len(scored))
+        self.steps: list[WeightSums] = []  # of each pack, the weights of features of steps that add up to its arcs
+        if corpus.features.step_templates:
+            ids = corpus.step_features()
+            self.steps = [
+                self.tables.step_sums([row[own] for row in ids], *pieces.step_ends(self.layout))
+                for own, pieces in zip(tokens, self.pieces, strict=True)
+            ]
 
     def pack_losses(self, weights: np.ndarray) -> list[PieceLoss]:
         w, *_, posterior = np.split(weights, self.layout.bounds)
         scores = self.tables.scores(w, self.map)
+        w = w.astype(self.dtype)
 
         def one_pack(i: int) -> PieceLoss:
             nodes = scores[i] + posterior * self.log_posterior[self.rows[i]]
-            loss = self.pieces[i].loss(nodes, self.arcs[i].scores(weights))
+            steps = self.steps[i].scores(w) if self.steps else None
+            loss = self.pieces[i].loss(nodes, self.arcs[i].scores(weights), steps)
             self.residual[self.rows[i]] = loss.nodes
             return loss
 
@@ -169,6 +193,11 @@ class CandidateLikelihood(Objective):
 
     def feature_gradient(self, residual: np.ndarray) -> np.ndarray:
         return self.tables.gradient(residual, self.map)
+
+    def add_step_gradient(self, packs: list[PieceLoss], gradient: np.ndarray) -> None:
+        for i, pack in zip(self.used, packs, strict=True):
+            if pack.steps is not None:
+                gradient[self.steps[i].params] += self.steps[i].gradient(pack.steps)
 
     def chain_gradient(self, packs: list[PieceLoss]) -> np.ndarray:
         gradient = np.zeros(self.layout.size - self.layout.features_end)

@@ -1,23 +1,18 @@
-"""The input of `tag`: sentences of any format, or plain lines for the fast path, in blocks for the workers."""
+"""Read text to tag: sentences of any format, or plain lines for the fast path, in blocks for the workers."""
 
 from __future__ import annotations
 
-import errno
-import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from tagger.cli.console import print_message, raise_or_skip
-from tagger.cli.hints import InputHint
 from tagger.corpus import format_of, read_sentences, skip_faulty
 from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.slash import line_stretches, tokens
-from tagger.errors import CorpusError, FileError
-from tagger.files.reading import Lines, exists
+from tagger.errors import CorpusError
+from tagger.files.reading import Lines, raise_or_skip
 from tagger.sentence import Sentence
 from tagger.tagging.chunks import NamedBlock, blocks, weight
 from tagger.tagging.constraints import Constraints
@@ -26,18 +21,15 @@ MAX_SENTENCE_LENGTH = 1 << 20  # tokens: the lattice of a longer sentence would 
 MAX_STRETCH = 1 << 15  # characters of a line tagged together, about 5,000 words
 
 Source = tuple[Iterator[Any], Any]  # sentences or lines, and the object whose `waiting` says that no more are ready
+Item = TypeVar("Item")
 
 
-def check_inputs(files: tuple[str, ...], encoding: str, tokenize: str | None, quiet: bool) -> None:
-    """Refuse missing files and files that are no text, before anything is written; explain how to type text."""
-    for path in files:
-        if path != "-" and not exists(path):
-            raise FileError(f"cannot read {path}: {os.strerror(errno.ENOENT)}")
-        if Path(path).is_file():  # a pipe can be read once only
-            Lines(path, encoding).check()
-    if "-" in files and sys.stdin is not None and sys.stdin.isatty():
-        how = "Type text" if tokenize else "Type a sentence per line, words and marks between spaces"
-        print_message(f"{how}; Ctrl-D ends.", quiet)
+class Inspector(Protocol):
+    """Looks at the input on its way, to print hints about it."""
+
+    def check_first_line(self, lines: Lines) -> Lines: ...
+
+    def __call__(self, items: Iterable[Item], words: Callable[[Item], Sequence[str]]) -> Iterator[Item]: ...
 
 
 class PlainLines:
@@ -91,11 +83,14 @@ class Sentences:
         return sentence.words
 
 
-def named_blocks(lines: Lines, reader: PlainLines | Sentences, hint: InputHint) -> Iterator[tuple[NamedBlock, bool]]:
+def named_blocks(
+    lines: Lines, reader: PlainLines | Sentences, inspect: Inspector | None = None
+) -> Iterator[tuple[NamedBlock, bool]]:
     """Yield blocks of sentences or lines, each with its file and position, and whether its answer is urgent."""
-    items, source = reader.read(hint.check_first_line(lines))
+    items, source = reader.read(inspect.check_first_line(lines) if inspect else lines)
+    items = inspect(items, reader.words) if inspect else items
     before = 0
-    for block, urgent in blocks(hint(items, reader.words), reader.weigh, lambda: source.waiting):
+    for block, urgent in blocks(items, reader.weigh, lambda: source.waiting):
         yield (lines.name, before, block), urgent
         before += len(block)
 

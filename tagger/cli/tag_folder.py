@@ -1,0 +1,91 @@
+"""`tag` into a folder: `-o FOLDER/` and `--part`, for lists of files and for arrays of jobs on many machines."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from tagger.cli.console import print_message
+from tagger.cli.options import value_option
+from tagger.cli.paths import OutputFile
+from tagger.errors import FileError, several
+from tagger.pretrained import model_file
+from tagger.tagging.folder import Part, TagFile, TaggingFolder, file_hash, is_folder, join, run
+
+NOT_IN_RECORDS = ("files", "model_paths", "output", "part", "jobs", "quiet")  # parameters that change no output
+FILES_IN_RECORDS = ("lexicon", "map_path")  # parameters that name files, which count by their content
+
+
+class FolderOrFile(OutputFile):
+    """A file to write, standard output (`-`), or a folder, which ends with a slash or exists."""
+
+    def check(self, path: str) -> None:
+        if not is_folder(path):
+            super().check(path)
+
+
+class PartType(click.ParamType):
+    """A part such as 3/100."""
+
+    name = "part"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Part:
+        match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", str(value))
+        if not match or not 1 <= int(match[1]) <= int(match[2]):
+            self.fail(f"expected a part such as 3/100, got {value!r}.", param, ctx)
+        return Part(int(match[1]), int(match[2]))
+
+
+output_or_folder_option = click.option(
+    "-o",
+    "--output",
+    type=FolderOrFile(stdout=True),
+    metavar="FILE|FOLDER/",
+    default="-",
+    help="Output file, or folder for an output per input.  [default: standard output]",
+)
+part_option = value_option(
+    "--part", PartType(), None, "With -o FOLDER/: tag only part K of N of the files, e.g. 3/100.", metavar="K/N"
+)
+
+
+def check_folder_options(files: Sequence[str], output: str, part: Part | None) -> None:
+    """Refuse `--part` without a folder, and standard input with one."""
+    if part and not is_folder(output):
+        raise click.UsageError(f"--part: expected -o FOLDER/ as well, got -o {output}. A folder ends with a slash.")
+    if is_folder(output) and "-" in files:
+        raise click.UsageError(f"-o {output}: expected files to tag, got standard input. Name the files.")
+
+
+def tag_into_folder(files: Sequence[str], output: str, format: str, part: Part, tag_file: TagFile) -> None:
+    """Tag the files of a part that are not finished, each into its output, and print what was done."""
+    parameters = click.get_current_context().params
+    models = [model_file(name) for name in parameters["model_paths"]]
+    folder = TaggingFolder(output, models, recorded_options(parameters), format)
+    check_targets(folder, files)
+    done = tokens = 0
+    for task in folder.tasks(files, part):
+        tokens += run(task, tag_file)
+        done += 1
+    before = len(part.of(files)) - done
+    finished = f"; {several(before, 'file')} had been finished before" if before else ""
+    print_message(f"wrote {output}: {several(done, 'file')}, {several(tokens, 'token')}{finished}", parameters["quiet"])
+
+
+def recorded_options(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that decide about the output, as values for JSON; of files, the hash."""
+    values = {name: value for name, value in parameters.items() if name not in NOT_IN_RECORDS and value}
+    return {name: file_hash(value) if name in FILES_IN_RECORDS else value for name, value in values.items()}
+
+
+def check_targets(folder: TaggingFolder, files: Sequence[str]) -> None:
+    """Refuse to replace an input by its output."""
+    inputs = {os.path.realpath(path) for path in files}
+    for name in folder.targets(files).values():
+        target = join(folder.folder, name)
+        if os.path.realpath(target) in inputs:
+            raise FileError(f"cannot write {target}: it is an input of this command; choose another folder")
