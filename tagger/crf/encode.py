@@ -20,15 +20,17 @@ from tagger.corpus.partial import OPEN, Choices, read_choices, renumber_tags
 from tagger.corpus.schemes import AUTO, NO_SCHEME, allowed_steps, training_scheme
 from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD, cross_fit, joined, propose_all, with_gold
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout, step_events
-from tagger.crf.settings import check_templates
+from tagger.crf.settings import check_templates, features_name, function_of, uses_feature_dicts
 from tagger.crf.warm_start import continue_from
 from tagger.errors import TrainingError
 from tagger.escaping import quote
-from tagger.features.encoder import learn_features
+from tagger.features.encoder import Features, learn_features
 from tagger.features.observer import Observer
 from tagger.features.phrases import PhraseList, read_lists
 from tagger.features.tag_parts import TagParts, separator_of
 from tagger.features.template import (
+    FEATURES_TEMPLATE,
+    Template,
     check_classes,
     class_features,
     class_sizes,
@@ -38,7 +40,10 @@ from tagger.features.template import (
     parse_templates,
     sources_of,
     template_text,
+    token_values,
+    valued_sources,
 )
+from tagger.features.token_values import TokenValues
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.hmm.tagger import HMMTagger
@@ -79,13 +84,15 @@ def encode_corpus(
         tags, choices = renumber_tags(tag_set, names, tags, choices)
     K, scheme = len(tag_set), scheme_of(settings, init, sentences, tag_set)
     tag_parts = TagParts(tag_set, (init and init.tag_parts_.separator) or separator_of(tag_set))
-    template, classes = choose_template(settings.features, init, classes, template_columns(sentences[0]))
-    templates = parse_templates(template, settings.features)
+    template, classes = choose_template(settings, init, classes, sentences[0])
+    templates = parse_templates(template, features_name(settings.features))
     check_templates(settings.order, templates)
     words = [sentence.words for sentence in sentences]
-    lists = init.lists_ if init else read_lists(list_names(templates), settings.features)
-    observe = Observer(form_of(init), sources_of(templates), lists)
-    windows = Windows.of(observe(sentences), margin(templates))
+    lists = init.lists_ if init else read_lists(list_names(templates), features_name(settings.features))
+    function = function_of(settings.features) or (function_of(init.features) if init else None)
+    observe = Observer(form_of(init), sources_of(templates), lists, valued_sources(templates), function)
+    observed = observe(sentences)
+    windows, valued = Windows.of(observed, margin(templates)), token_values(templates, observed)
     by_word = Windows.of(words, 0) if observe.sources else windows
     lengths, allowed = np.array(list(map(len, words))), allowed_steps(scheme, tag_set)
     trained = legal_lengths(trained_lengths(words), lengths, tags, allowed)
@@ -95,15 +102,13 @@ def encode_corpus(
     # The lexicon counts all tokens; weights are learned from those that are kept.
     kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,)
     windows, tags, choices = windows.only(kept, trained, margin(templates)), tags[kept], choices.only(kept)
-    # A token with a choice of tags is an event of each of them.
-    tokens, event_tags = choices.events(tags)
-    events = Windows(windows.words, windows.places[tokens], windows.around)
-    followers, pairs = step_events(trained, tags, choices, K)
-    steps = Windows(windows.words, windows.places[followers], windows.around), pairs
-    features, counts, values = learn_features(
-        templates, events, event_tags, tag_parts, settings.min_count, settings.min_pair_count, classes, steps
+    valued = valued and valued.only(kept, trained, margin(templates))
+    features, counts, values = count_features(
+        settings, templates, classes, tag_parts, windows, valued, trained, tags, choices
     )
-    corpus = EncodedCorpus(features, values, windows, trained, tags, choices, K, tag_parts, allowed=allowed)
+    corpus = EncodedCorpus(
+        features, values, windows, trained, tags, choices, K, tag_parts, allowed=allowed, valued=valued
+    )
     threshold = threshold_of(settings, init, K, bool(column_names(templates)))
     hmm, missed = None, 0
     if threshold is not None:
@@ -112,6 +117,27 @@ def encode_corpus(
     layout = ParameterLayout(corpus, counts, order=settings.order)
     encoding = Encoding(corpus, layout, tag_set, template, lexicon, seen, threshold, hmm, missed, scheme, lists)
     return continue_from(init, encoding, counts) if init else encoding
+
+
+def count_features(
+    settings: CRFTagger,
+    templates: list[Template],
+    classes: WordClasses | None,
+    tag_parts: TagParts,
+    windows: Windows,
+    valued: TokenValues | None,
+    lengths: np.ndarray,
+    tags: np.ndarray,
+    choices: Choices,
+) -> tuple[Features, np.ndarray, dict[str, np.ndarray]]:
+    """Collect the features of the tokens to train on (`learn_features`)."""
+    # A token with a choice of tags is an event of each of them.
+    tokens, event_tags = choices.events(tags)
+    events = Windows(windows.words, windows.places[tokens], windows.around)
+    followers, pairs = step_events(lengths, tags, choices, tag_parts.K)
+    steps = Windows(windows.words, windows.places[followers], windows.around), pairs
+    counted = (settings.min_count, settings.min_pair_count, classes, steps, valued and valued.at(tokens))
+    return learn_features(templates, events, event_tags, tag_parts, *counted, settings.selection)
 
 
 def scheme_of(
@@ -195,11 +221,12 @@ def template_columns(sentence: Sentence) -> list[str | None]:
 
 
 def choose_template(
-    name: str, init: CRFTagger | None, classes: WordClasses | None, columns: Sequence[str | None] = (None,)
+    settings: CRFTagger, init: CRFTagger | None, classes: WordClasses | None, first: Sentence
 ) -> tuple[str, WordClasses | None]:
-    """Return the text of the template, and the word classes that it needs.
+    """Return the text of the template, and the word classes that it needs, given the first sentence of the corpus.
 
-    An initial model brings both. A template that names no classes gets features of the classes given.
+    An initial model brings both. A template that names no classes gets features of the classes given. Dicts of features
+    have a template of their own.
     """
     if init:
         if classes is not None:
@@ -207,7 +234,10 @@ def choose_template(
                 "classes: expected none with init, whose own word classes are used. Leave one of them out"
             )
         return init.template_, init.features_.classes
-    text = template_text(name, columns)
+    name = features_name(settings.features)
+    if uses_feature_dicts(settings, first):
+        return FEATURES_TEMPLATE, None
+    text = template_text(name, template_columns(first))
     templates = parse_templates(text, name)
     if classes is not None and not class_sizes(templates):
         text += class_features(classes.sizes)

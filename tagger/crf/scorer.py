@@ -17,14 +17,18 @@ from tagger.arrays.hash_index import AscendingKeys
 from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.pack import Pack
 from tagger.crf.few_tokens import FEW_TOKENS, FEW_WORDS, FewTokens
-from tagger.features.encoder import Features, token_keys, word_keys
+from tagger.features.encoder import Features
+from tagger.features.keys import token_keys, word_keys
 from tagger.features.parameter_index import ParameterIndex
 from tagger.features.tag_parts import TagParts
+from tagger.features.template import functions_of, token_values
+from tagger.features.token_values import TokenValues, Triples
 from tagger.words.cache import WordCache
 from tagger.words.windows import MARKS, Windows, laid_out
 
 TABLE_CELLS = 1 << 18  # the largest table of a template of several words
 STEP_CELLS = 1 << 22  # of the transitions of the tokens that are decoded together, if each step has its own
+VALUES_TOGETHER = 1 << 16  # features with values that are looked up together
 BEFORE, AFTER = range(MARKS)  # the rows of the marks in the cache
 
 
@@ -37,9 +41,10 @@ class FeatureScorer:
             offset: [t for t in self.of_tokens(features) if features.templates[t].offset == offset]
             for offset in features.offsets
         }
-        self.of_several_words = [t for t in self.of_tokens(features) if features.templates[t].offset is None]
-        by_token = [features.templates[t] for t in (*self.of_several_words, *features.step_templates)]
-        self.functions_of_several = {c.function for template in by_token for c in template.conjuncts}
+        several = [t for t in self.of_tokens(features) if features.templates[t].offset is None]
+        self.of_several_words = [t for t in several if not features.templates[t].valued]
+        by_token = [features.templates[t] for t in (*several, *features.step_templates)]
+        self.functions_of_several = {c.function for template in by_token for c in functions_of([template])}
         self.keys = [AscendingKeys(keys) for keys in features.keys]  # of each template
         self.cells: dict[int, TemplateCells] = {}  # of a template of several words
         self.few = FewTokens.of(features, weights, tag_parts, self.by_offset, self.of_several_words)
@@ -55,7 +60,25 @@ class FeatureScorer:
             E += np.take(self.cache.arrays[f"scores {offset}"], windows.at(offset), axis=0)
         if self.of_several_words:
             self.add_several(E, windows, {name: self.cache.arrays[name] for name in self.functions_of_several})
+        if (valued := token_values(self.features.templates, sentences)) is not None:
+            self.add_valued(E, self.triples(windows, valued.at(pack.tokens)))
         return E
+
+    def triples(self, windows: Windows, valued: TokenValues) -> Triples:
+        """Find the features with values of tokens."""
+        values = {name: self.cache.arrays[name] for name in self.functions_of_several}
+        return self.features.triples(values | self.features.name_values(valued), windows, valued)
+
+    def add_valued(self, E: np.ndarray, triples: Triples) -> None:
+        """Add the weights of features, times their values, to the emissions (N, K)."""
+        for begin in range(0, len(triples.ids), VALUES_TOGETHER):
+            rows, ids, values = triples.only(slice(begin, begin + VALUES_TOGETHER))
+            params, widths = self.features.rows.entries(ids)
+            # Triples are ordered by row, so that a block touches few of them.
+            first, last = int(rows[0]), int(rows[-1]) + 1
+            cells = np.repeat((rows - first) * self.K, widths) + self.features.rows.tags[params]
+            amounts = self.weights[params] * np.repeat(values, widths)
+            E[first:last] += np.bincount(cells, amounts, minlength=(last - first) * self.K).reshape(-1, self.K)
 
     @staticmethod
     def of_tokens(features: Features) -> range:
@@ -94,9 +117,14 @@ class FeatureScorer:
         nodes = np.flatnonzero(candidates.widths[candidates.tokens] > 1)
         tags, owners = candidates.tags[nodes], np.repeat(np.arange(len(chosen)), candidates.widths[chosen])
         places, around = laid_out(rows, lengths, self.features.margin, (BEFORE, AFTER))
-        places = places[chosen]
-        scores = self.one_word_scores(Windows((), places[owners], around), tags)
-        self.add_several_at(scores, Windows((), places, around), owners, tags)
+        windows = Windows((), places[chosen][owners], around)
+        scores = self.one_word_scores(windows, tags)
+        self.add_several_at(scores, Windows((), places[chosen], around), owners, tags)
+        if (valued := token_values(self.features.templates, sentences)) is not None:
+            triples = self.triples(windows, valued.at(chosen[owners]))  # their rows are nodes
+            params, places = self.parameters.find([triples.ids], tags[triples.rows])
+            amounts = self.weights[params] * triples.values[places]
+            scores += np.bincount(triples.rows[places], weights=amounts, minlength=len(nodes))
         out = np.zeros(len(candidates.tags))
         out[nodes] = scores
         return out
@@ -172,6 +200,8 @@ class FeatureScorer:
         ids[:, :MARKS], ids[:, MARKS:] = features.radix - MARKS + np.arange(MARKS), features.value_ids(words)
         values = {conjunct.function: row for conjunct, row in zip(features.functions, ids, strict=True)}
         of_several = {name: values[name] for name in self.functions_of_several}
+        if not self.by_offset:
+            return of_several or {"no function": np.zeros(len(words) + MARKS, bool)}
         if self.few and len(words) <= FEW_WORDS:
             return of_several | self.few.word_scores(ids)
         rows = {}
