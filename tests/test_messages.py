@@ -42,6 +42,7 @@ from tagger.errors import CorpusError, FileError, ModelError, TaggerError, Templ
 from tagger.experiments.crossval import fold_numbers
 from tagger.features.template import parse_templates, template_text
 from tagger.files import resources
+from tagger.integrations.crfsuite import CRF
 from tagger.models.store import load_classes
 from tagger.neural.word_vectors import read_vectors
 
@@ -351,6 +352,9 @@ CALLS = {
     "pipe: one text": (TypeError, lambda: HMM().fit(ONE).pipe("She runs")),
     "pipe: no processes": (ValueError, lambda: HMM().fit(ONE).pipe(["a"], jobs=0)),
     "pipe: empty batches": (ValueError, lambda: HMM().fit(ONE).pipe(["a"], batch_size=0)),
+    "CRF: another algorithm": (TrainingError, lambda: CRF(algorithm="ap").fit([[{}]], [["A"]])),
+    "CRF: words for dicts": (TypeError, lambda: CRF().fit([["a"]], [["A"]])),
+    "CRF: not fitted": (TaggerError, lambda: CRF().predict([[{}]])),
     "set_params: unknown": (ValueError, lambda: HMM().set_params(nonsense=1)),
     "evaluate: fewer lists than sentences": (ValueError, lambda: evaluate(ONE, [])),
     "evaluate: more tags than words": (ValueError, lambda: evaluate(ONE, [["A", "B"]])),

@@ -114,7 +114,8 @@ def encode_corpus(
     if threshold is not None:
         corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold, scheme)
         lexicon = lexicon if init else hmm.lexicon_  # the same words and counts
-    layout = ParameterLayout(corpus, counts, order=settings.order)
+    all_steps = np.arange(K * K) if settings.selection().all_transitions else None
+    layout = ParameterLayout(corpus, counts, all_steps, order=settings.order)
     encoding = Encoding(corpus, layout, tag_set, template, lexicon, seen, threshold, hmm, missed, scheme, lists)
     return continue_from(init, encoding, counts) if init else encoding
 
@@ -137,7 +138,7 @@ def count_features(
     followers, pairs = step_events(lengths, tags, choices, tag_parts.K)
     steps = Windows(windows.words, windows.places[followers], windows.around), pairs
     counted = (settings.min_count, settings.min_pair_count, classes, steps, valued and valued.at(tokens))
-    return learn_features(templates, events, event_tags, tag_parts, *counted, settings.selection)
+    return learn_features(templates, events, event_tags, tag_parts, *counted, settings.selection())
 
 
 def scheme_of(

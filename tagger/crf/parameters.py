@@ -18,6 +18,7 @@ from tagger.features.encoder import Features
 from tagger.features.keys import token_keys, word_keys
 from tagger.features.tag_parts import TagParts
 from tagger.features.token_values import TokenValues, Triples
+from tagger.features.valued import ALL, Selection
 from tagger.words.windows import Windows
 
 NO_KEYS = np.empty(0, np.int64)
@@ -120,6 +121,15 @@ class ParameterLayout:
         self.bounds = np.cumsum([len(part) for part in counts])[:-1]
         self.size = len(self.counts)
         self.centre = np.zeros(self.size)  # the L2 penalty is the distance from here
+
+    def kept(self, selection: Selection) -> np.ndarray | None:
+        """Return which parameters (P,) are learned; the others stay zero. None for all."""
+        if selection == ALL:
+            return None
+        kept, (steps, starts, _, trigrams, _) = np.ones(self.size, bool), self.bounds.tolist()
+        kept[steps:starts] = self.counts[steps:starts] >= (selection.min_value or 0)
+        kept[starts:trigrams] = selection.edges
+        return kept
 
     def join(self, weights: ChainWeights) -> np.ndarray:
         """Join all weights to one vector; the inverse of `split`."""

@@ -93,8 +93,8 @@ def uses_feature_dicts(model: CRFTagger, first: Sentence) -> bool:
             raise TrainingError(
                 f"features: expected 'default' with dicts of features, got {quote(name)}. Leave it out."
             )
-        if model.order != 1 or model.candidates not in ("auto", "all"):
-            expected = "expected order=1 and candidates='all' with dicts of features: an HMM needs words"
+        if model.order == 2 or model.candidates not in ("auto", "all"):
+            expected = "expected order 0 or 1 and candidates='all' with dicts of features: an HMM needs words"
             raise TrainingError(f"{expected}, got {chain}")
     return callable(model.features) or (is_featured(first) and model.features in ("default", FEATURES))
 

@@ -89,7 +89,6 @@ class CRFTagger(Tagger):
     """
 
     kind = "crf"
-    selection: ClassVar[Selection] = ALL  # of parameters, for features with values
     orders: ClassVar[tuple[int, ...]] = (0, 1, 2)
     order: int = 1
     candidates: str | float = "auto"
@@ -189,6 +188,10 @@ class CRFTagger(Tagger):
         self.threshold_, self.proposer_, self.missed_ = encoding.threshold, encoding.proposer, encoding.missed
         return encoding.corpus, encoding.layout
 
+    def selection(self) -> Selection:
+        """Return which parameters are learned, for features with values and for the chain."""
+        return ALL
+
     def uses_candidates(self, K: int, columns: bool) -> bool:
         """Return what candidates="auto" means for K tags, and for templates that look at columns."""
         return self.order == 2 or (self.order == 1 and K > MAX_DENSE_TAGS and not columns)
@@ -197,7 +200,7 @@ class CRFTagger(Tagger):
         """Make the trainer of an encoded corpus."""
         from tagger.crf.trainer import Trainer
 
-        return Trainer(corpus, layout, **self.trainer_settings())
+        return Trainer(corpus, layout, **self.trainer_settings(), kept=layout.kept(self.selection()))
 
     def trainer_settings(self) -> dict[str, Any]:
         """Return the settings of a `Trainer`."""
