@@ -23,6 +23,7 @@ import numpy as np
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer
 from tagger.features.observer import Observer
+from tagger.files.resources import reuse_freed_memory
 from tagger.models.estimator import Estimator
 from tagger.models.labeled import LabeledTables
 from tagger.models.predictor import Predictor
@@ -54,6 +55,7 @@ class Tagger(Estimator, Predictor):
         return Observer(self.lexicon_.form)
 
     def build_scorer(self) -> Scorer:
+        reuse_freed_memory()
         score, observe = self.scorer_in_form(), self.observer()
         return lambda sentences: score(observe(sentences))
 
