@@ -14,6 +14,13 @@ HEAVY = {
     "scipy": {"crf/candidates/node_tables.py", "crf/score_tables.py", "features/clustering.py"},
     "threadpoolctl": {"crf/trainer.py", "features/clustering.py", "experiments/trials.py", "neural/numpy_network.py"},
     "tqdm": {"cli/progress.py"},
+    "dask": {"integrations/distributed/cluster.py"},
+    "distributed": {
+        "cli/scheduler.py",  # types only, as in the next
+        "cli/sharded_training.py",
+        *(f"integrations/distributed/{name}.py" for name in ("cluster", "executor", "placement", "store", "training")),
+        "integrations/distributed/worker.py",
+    },
     "jieba": {"corpus/tokenizers/chinese.py"},
     "jinja2": {"reports/html.py"},
     "fsspec": {"files/remote.py"},

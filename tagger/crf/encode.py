@@ -28,6 +28,7 @@ from tagger.features.observer import Observer
 from tagger.features.phrases import PhraseList, read_lists
 from tagger.features.tag_parts import TagParts, separator_of
 from tagger.features.template import (
+    Template,
     check_classes,
     class_features,
     class_sizes,
@@ -68,6 +69,34 @@ class Encoding:
     lists: dict[str, PhraseList]  # by name, for templates that name any
 
 
+@dataclass(frozen=True)
+class CorpusPlan:
+    """Decisions about a whole corpus, on which the encoding of every sentence depends."""
+
+    tag_set: list[str]  # K, sorted
+    scheme: str | None  # of spans
+    separator: str | None  # of the parts of tags
+    template: str
+    template_name: str
+    classes: WordClasses | None
+    lists: dict[str, PhraseList]
+    form: NormalizationForm
+
+    def templates(self) -> list[Template]:
+        """Parse the template."""
+        return parse_templates(self.template, self.template_name)
+
+
+@dataclass(frozen=True)
+class EncodedPart:
+    """Sentences as numbers, with the features that occur in them, and what was counted."""
+
+    corpus: EncodedCorpus
+    counts: np.ndarray  # (P,) of each parameter of a feature
+    lexicon: Lexicon
+    seen: np.ndarray  # marks of the sentences
+
+
 def encode_corpus(
     settings: CRFTagger, sentences: Sequence[Sentence], init: CRFTagger | None, classes: WordClasses | None
 ) -> Encoding:
@@ -77,16 +106,42 @@ def encode_corpus(
         names, tag_set = tag_set, sorted({*tag_set, *init.classes_})
         tags, choices = renumber_tags(tag_set, names, tags, choices)
     K, scheme = len(tag_set), scheme_of(settings, init, sentences, tag_set)
-    tag_parts = TagParts(tag_set, (init and init.tag_parts_.separator) or separator_of(tag_set))
+    separator = (init and init.tag_parts_.separator) or separator_of(tag_set)
     template, classes = choose_template(settings.features, init, classes, template_columns(sentences[0]))
     templates = parse_templates(template, settings.features)
-    words = [sentence.words for sentence in sentences]
     lists = init.lists_ if init else read_lists(list_names(templates), settings.features)
-    observe = Observer(form_of(init), sources_of(templates), lists)
+    plan = CorpusPlan(tag_set, scheme, separator, template, settings.features, classes, lists, form_of(init))
+    trained = trained_lengths([sentence.words for sentence in sentences])
+    part = encode_sentences(plan, sentences, tags, choices, trained, settings.min_count, settings.min_pair_count)
+    corpus, lexicon = part.corpus, part.lexicon
+    threshold = threshold_of(settings, init, K, bool(column_names(templates)))
+    hmm, missed = None, 0
+    if threshold is not None:
+        corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold, scheme)
+        lexicon = lexicon if init else hmm.lexicon_  # the same words and counts
+    layout = ParameterLayout(corpus, part.counts, order=settings.order)
+    encoding = Encoding(corpus, layout, tag_set, template, lexicon, part.seen, threshold, hmm, missed, scheme, lists)
+    return continue_from(init, encoding, part.counts) if init else encoding
+
+
+def encode_sentences(
+    plan: CorpusPlan,
+    sentences: Sequence[Sentence],
+    tags: np.ndarray,
+    choices: Choices,
+    trained: np.ndarray,
+    min_count: int,
+    min_pair_count: int,
+) -> EncodedPart:
+    """Encode sentences with these tags (N,), of each of which `trained` tokens are learned from."""
+    templates, K = plan.templates(), len(plan.tag_set)
+    tag_parts = TagParts(plan.tag_set, plan.separator)
+    words = [sentence.words for sentence in sentences]
+    observe = Observer(plan.form, sources_of(templates), plan.lists)
     windows = Windows.of(observe(sentences), margin(templates))
     by_word = Windows.of(words, 0) if observe.sources else windows
-    lengths, allowed = np.array(list(map(len, words))), allowed_steps(scheme, tag_set)
-    trained = legal_lengths(trained_lengths(words), lengths, tags, allowed)
+    lengths, allowed = np.array(list(map(len, words))), allowed_steps(plan.scheme, plan.tag_set)
+    trained = legal_lengths(trained, lengths, tags, allowed)
     seen = fingerprints(by_word.written, by_word.at(0), lengths)
     fixed = tags != OPEN
     lexicon = Lexicon.of(by_word.written, by_word.at(0)[fixed], tags[fixed], K)
@@ -99,17 +154,10 @@ def encode_corpus(
     followers, pairs = step_events(trained, tags, choices, K)
     steps = Windows(windows.words, windows.places[followers], windows.around), pairs
     features, counts, values = learn_features(
-        templates, events, event_tags, tag_parts, settings.min_count, settings.min_pair_count, classes, steps
+        templates, events, event_tags, tag_parts, min_count, min_pair_count, plan.classes, steps
     )
     corpus = EncodedCorpus(features, values, windows, trained, tags, choices, K, tag_parts, allowed=allowed)
-    threshold = threshold_of(settings, init, K, bool(column_names(templates)))
-    hmm, missed = None, 0
-    if threshold is not None:
-        corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold, scheme)
-        lexicon = lexicon if init else hmm.lexicon_  # the same words and counts
-    layout = ParameterLayout(corpus, counts, order=settings.order)
-    encoding = Encoding(corpus, layout, tag_set, template, lexicon, seen, threshold, hmm, missed, scheme, lists)
-    return continue_from(init, encoding, counts) if init else encoding
+    return EncodedPart(corpus, counts, lexicon, seen)
 
 
 def scheme_of(

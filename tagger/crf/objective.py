@@ -46,7 +46,22 @@ class PackLoss:
     steps: np.ndarray | None = None  # of the parameters of features of steps in the pack
 
 
-class Objective(ABC):
+class LossFunction(ABC):
+    """A function from weights to a penalised loss and its gradient, wherever the corpus is."""
+
+    layout: ParameterLayout
+    l2: float
+
+    @abstractmethod
+    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """Compute the loss and its gradient."""
+
+    @abstractmethod
+    def curvature(self, weights: np.ndarray) -> np.ndarray:
+        """Estimate the diagonal of the second derivative."""
+
+
+class Objective(LossFunction):
     """A function from weights to the loss of a corpus in packs, and its gradient.
 
     `groups` hold the numbers of the sentences that count, by default one group with all of them; a pack has sentences
