@@ -25,6 +25,9 @@ HEAVY = {
     "jinja2": {"reports/html.py"},
     "fsspec": {"files/remote.py"},
     "backports": {"files/zstd.py"},
+    "pyarrow": {"integrations/arrow.py"},
+    "pandas": {"integrations/frames.py"},
+    "polars": {"integrations/frames.py"},
     "torch": {f"neural/{name}.py" for name in ("__init__", "crf_layer", "tensors", "torch_network", "trainer")},
 }
 SHORT = {  # modules under 30 lines, and why

@@ -20,8 +20,9 @@ class HashIndex:
         # About two buckets per number: starts[b] is the first index whose number has the highest bits b.
         bits = max(1, len(numbers).bit_length() + 1)
         self.shift = np.uint64(64 - bits)
-        counts = np.bincount((numbers >> self.shift).astype(np.int64), minlength=1 << bits)
-        self.starts = (np.cumsum(counts) - counts).astype(np.int32)
+        counts = np.bincount((numbers >> self.shift).view(np.int64), minlength=1 << bits)
+        self.starts = np.zeros(1 << bits, np.int32)
+        self.starts[1:] = np.cumsum(counts, out=counts)[:-1]
 
     def find(self, wanted: np.ndarray) -> np.ndarray:
         """Return for each wanted number (m,) the first index whose number is not smaller, as `np.searchsorted`."""

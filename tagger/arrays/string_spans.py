@@ -18,7 +18,7 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.ragged import consecutive, ranges
 
 P = 0x9E3779B97F4A7C15  # odd: 2^64 over the golden ratio
-SPANS_TOGETHER = 1 << 16  # hashed and copied together: the work arrays are 8 times as large as their bytes
+SPANS_TOGETHER = 1 << 14  # hashed and copied together: the work arrays are 8 times as large as their bytes
 P_INVERSE = pow(P, -1, 1 << 64)
 
 

@@ -47,7 +47,7 @@ def train_on_shards(
 
     begin = time.perf_counter()
     check_options(corpus)
-    columns = corpus_options.with_wanted(wanted_columns(model.features, corpus_options.columns, quiet))
+    columns = corpus_options.with_wanted(wanted_columns(str(model.features), corpus_options.columns, quiet))
     files = corpus_files(corpus)
     remember_columns(model, columns, [first_sentence(files, columns)])
     model.tokenizer_ = tokenizer

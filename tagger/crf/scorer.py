@@ -16,14 +16,19 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.hash_index import Keys
 from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.pack import Pack
-from tagger.features.encoder import Features, token_keys, word_keys
+from tagger.crf.few_tokens import FEW_TOKENS, FEW_WORDS, FewTokens
+from tagger.features.encoder import Features
+from tagger.features.keys import token_keys, word_keys
 from tagger.features.parameter_index import ParameterIndex
 from tagger.features.tag_parts import TagParts
+from tagger.features.template import functions_of, token_values
+from tagger.features.token_values import TokenValues, Triples
 from tagger.words.cache import WordCache
 from tagger.words.windows import MARKS, Windows, laid_out
 
 TABLE_CELLS = 1 << 18  # the largest table of a template of several words
 STEP_CELLS = 1 << 22  # of the transitions of the tokens that are decoded together, if each step has its own
+VALUES_TOGETHER = 1 << 16  # features with values that are looked up together
 BEFORE, AFTER = range(MARKS)  # the rows of the marks in the cache
 
 
@@ -36,10 +41,12 @@ class FeatureScorer:
             offset: [t for t in self.of_tokens(features) if features.templates[t].offset == offset]
             for offset in features.offsets
         }
-        self.of_several_words = [t for t in self.of_tokens(features) if features.templates[t].offset is None]
-        by_token = [features.templates[t] for t in (*self.of_several_words, *features.step_templates)]
-        self.functions_of_several = {c.function for template in by_token for c in template.conjuncts}
+        several = [t for t in self.of_tokens(features) if features.templates[t].offset is None]
+        self.of_several_words = [t for t in several if not features.templates[t].valued]
+        by_token = [features.templates[t] for t in (*several, *features.step_templates)]
+        self.functions_of_several = {c.function for template in by_token for c in functions_of([template])}
         self.indexes: dict[int, Keys] = {}  # hash index of a template's keys, made when many keys are looked up
+        self.few = FewTokens.of(features, weights, tag_parts, self.by_offset, self.of_several_words)
         self.cache = WordCache(self.score)
         self.tables: dict[int, np.ndarray] = {}  # for a template of several words: (features + 1, K), the last row zero
 
@@ -52,7 +59,25 @@ class FeatureScorer:
             E += np.take(self.cache.arrays[f"scores {offset}"], windows.at(offset), axis=0)
         if self.of_several_words:
             self.add_several(E, windows, {name: self.cache.arrays[name] for name in self.functions_of_several})
+        if (valued := token_values(self.features.templates, sentences)) is not None:
+            self.add_valued(E, self.triples(windows, valued.at(pack.tokens)))
         return E
+
+    def triples(self, windows: Windows, valued: TokenValues) -> Triples:
+        """Find the features with values of tokens."""
+        values = {name: self.cache.arrays[name] for name in self.functions_of_several}
+        return self.features.triples(values | self.features.name_values(valued), windows, valued)
+
+    def add_valued(self, E: np.ndarray, triples: Triples) -> None:
+        """Add the weights of features, times their values, to the emissions (N, K)."""
+        for begin in range(0, len(triples.ids), VALUES_TOGETHER):
+            rows, ids, values = triples.only(slice(begin, begin + VALUES_TOGETHER))
+            params, widths = self.features.rows.entries(ids)
+            # Triples are ordered by row, so that a block touches few of them.
+            first, last = int(rows[0]), int(rows[-1]) + 1
+            cells = np.repeat((rows - first) * self.K, widths) + self.features.rows.tags[params]
+            amounts = self.weights[params] * np.repeat(values, widths)
+            E[first:last] += np.bincount(cells, amounts, minlength=(last - first) * self.K).reshape(-1, self.K)
 
     @staticmethod
     def of_tokens(features: Features) -> range:
@@ -99,6 +124,11 @@ class FeatureScorer:
         ids = [self.ids(t, key) for t, key in zip(self.of_several_words, keys, strict=True)]
         params, owners = self.parameters.find(ids, tags)
         scores += np.bincount(owners, weights=self.weights[params], minlength=len(nodes))
+        if (valued := token_values(self.features.templates, sentences)) is not None:
+            triples = self.triples(windows, valued.at(tokens))  # their rows are nodes
+            params, places = self.parameters.find([triples.ids], tags[triples.rows])
+            amounts = self.weights[params] * triples.values[places]
+            scores += np.bincount(triples.rows[places], weights=amounts, minlength=len(nodes))
         out = np.zeros(len(candidates.tags))
         out[nodes] = scores
         return out
@@ -117,6 +147,9 @@ class FeatureScorer:
 
     def add_several(self, E: np.ndarray, windows: Windows, values: dict[str, np.ndarray]) -> None:
         """Add the weights of the features of several words to the emissions (N, K)."""
+        if self.few and len(E) <= FEW_TOKENS:
+            self.few.add_several(E, windows, values)
+            return
         features, flat = self.features, E.reshape(-1)
         for t in self.of_several_words:
             keys, size = token_keys(features.templates[t], values, windows, features.radix), len(features.keys[t])
@@ -145,12 +178,19 @@ class FeatureScorer:
     def score(self, words: Sequence[str]) -> dict[str, np.ndarray]:
         """For the two marks, then the words, compute values of functions, and a row of scores (K,) for each offset."""
         features = self.features
-        values = {name: np.roll(ids, MARKS) for name, ids in features.values(words).items()}  # the marks come first
+        ids = np.empty((len(features.functions), MARKS + len(words)), np.int64)
+        ids[:, :MARKS], ids[:, MARKS:] = features.radix - MARKS + np.arange(MARKS), features.value_ids(words)
+        values = {conjunct.function: row for conjunct, row in zip(features.functions, ids, strict=True)}
+        of_several = {name: values[name] for name in self.functions_of_several}
+        if not self.by_offset:
+            return of_several or {"no function": np.zeros(len(words) + MARKS, bool)}
+        if self.few and len(words) <= FEW_WORDS:
+            return of_several | self.few.word_scores(ids)
         rows = {}
         for offset, templates in self.by_offset.items():
             keys = [word_keys(features.templates[t], values, features.radix) for t in templates]
             rows[f"scores {offset}"] = self.sums(templates, keys)
-        return {name: values[name] for name in self.functions_of_several} | rows
+        return of_several | rows
 
     def sums(self, templates: list[int], keys: list[np.ndarray]) -> np.ndarray:
         """Add up the weights (rows, K) of the features with these keys (rows,) of each template."""

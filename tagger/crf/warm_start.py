@@ -15,7 +15,8 @@ import numpy as np
 from tagger.arrays.ragged import RaggedRows
 from tagger.arrays.string_table import StringTable
 from tagger.crf.parameters import ChainWeights, ParameterLayout
-from tagger.features.encoder import Features, join, split, with_marks
+from tagger.features.encoder import Features
+from tagger.features.keys import join, split, with_marks
 from tagger.words.lexicon import Lexicon
 from tagger.words.windows import MARKS
 

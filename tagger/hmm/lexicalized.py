@@ -13,6 +13,7 @@ formula is P(w | u, v) for them. κ and κ' maximise the leave-one-out likelihoo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +22,10 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import KeyedValues, count_keys, find_keys
 from tagger.arrays.npz import MAX_COUNT, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows
+from tagger.corpus.partial import OPEN
 from tagger.hmm.smoothing import best_kappa, subsample
 from tagger.hmm.transitions import NO_TOKEN, Steps, Transitions
+from tagger.words.lexicon import Lexicon
 
 # Places that are not entries of a frequent word. Both are negative, and only `arrivals` distinguishes them.
 NO_ENTRY = -1  # a frequent word with a tag never seen with it
@@ -188,3 +191,41 @@ def counted_rows(archive: Archive, name: str, count: int, width: int) -> tuple[R
     counts = archive.take(f"{name}.counts", "u", len(rows.tags))
     archive.check(int(counts.max(initial=0)) < MAX_COUNT, f"expected the counts {name!r} below {MAX_COUNT:,}")
     return rows, counts.astype(np.int64)
+
+
+def learn_transitions(
+    steps: Steps,
+    words: np.ndarray,
+    strings: Sequence[str],
+    lexicon: Lexicon,
+    emissions: Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]],
+    order: int,
+    rare_count: int,
+    lexicalize: bool = True,
+) -> LexicalizedTransitions:
+    """Learn from the steps of a text with the lexicon's `words` (N,), -1 if not in it, and the lexicon's `strings`.
+
+    Words seen more than `rare_count` times are frequent, unless `lexicalize` is False or the model is of first order.
+    """
+    K = steps.K
+    unigrams, bigrams = count_bigrams(steps)
+    steps = steps.without(OPEN)
+    transitions = Transitions.count(steps, unigrams, bigrams, order)
+    frequent = np.flatnonzero(np.bincount(words[words >= 0]) > rare_count)
+    if order == 1 or not lexicalize or not len(frequent):
+        return LexicalizedTransitions.unlexicalized(transitions)
+    entries, widths = lexicon.rows.entries(frequent)
+    scores, _ = emissions([strings[i] for i in frequent.tolist()])
+    P = np.exp(scores[np.repeat(np.arange(len(frequent)), widths), lexicon.rows.tags[entries]])
+    cells = lexicon.rows.owners[entries] * K + lexicon.rows.tags[entries]
+    return LexicalizedTransitions.count(transitions, steps, words, cells, P)
+
+
+def count_bigrams(steps: Steps) -> tuple[np.ndarray, np.ndarray]:
+    """Count the tags (K + 1,) and the tag bigrams (K + 1, K + 1) of steps, without open tags."""
+    width = steps.K + 1
+    closed = steps.w != OPEN
+    unigrams = np.bincount(steps.w[closed], minlength=width)
+    closed &= steps.v != OPEN
+    bigrams = np.bincount(steps.v[closed] * width + steps.w[closed], minlength=width**2)
+    return unigrams, bigrams.reshape(width, width)

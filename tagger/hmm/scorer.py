@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Protocol
 
 import numpy as np
 
@@ -17,7 +18,6 @@ from tagger.chain.candidate_lattice import CandidateLattice, Candidates, best_ta
 from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer, dense_scorer
 from tagger.chain.pack import Pack
-from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import NOT_FREQUENT, LexicalizedTransitions
 from tagger.hmm.word_tags import WordForm
 from tagger.models.base import Terms
@@ -28,11 +28,31 @@ from tagger.words.windows import Windows
 MAX_CANDIDATES = 10  # tags per word
 MIN_RATIO = 3e-3  # of a candidate's probability to that of the word's best tag
 
+
+class Emissions(Protocol):
+    """P(x | t) of any word form x: `EmissionModel`, or that of a textbook."""
+
+    @property
+    def prior(self) -> np.ndarray:
+        """P(t), (K,)."""
+
+    def forms(self, sentences: list[Words]) -> list[Sequence[WordForm]]:
+        """Return the word forms of sentences."""
+
+    def __call__(self, forms: Sequence[WordForm]) -> tuple[np.ndarray, np.ndarray]:
+        """Compute log P(x | t), (words, K), and the words' places in the lexicon."""
+
+    def likely_tags(
+        self, forms: Sequence[WordForm], width: int, ratio: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Find the likeliest tags of words, their scores and the words' places in the lexicon."""
+
+
 CandidateRows = Callable[[Sequence[WordForm]], dict[str, np.ndarray]]
 
 
 def first_order_scorer(
-    emissions: EmissionModel,
+    emissions: Emissions,
     start: np.ndarray,
     transitions: np.ndarray,
     end: np.ndarray,
@@ -49,7 +69,7 @@ def first_order_scorer(
 
 
 def second_order_scorer(
-    emissions: EmissionModel, transitions: LexicalizedTransitions, allowed: np.ndarray | None = None
+    emissions: Emissions, transitions: LexicalizedTransitions, allowed: np.ndarray | None = None
 ) -> Scorer:
     """Make a scorer of candidate lattices; steps that are not `allowed` (K + 1, K + 1) are forbidden."""
     always = None
@@ -174,9 +194,7 @@ def always_candidate(allowed: np.ndarray, prior: np.ndarray) -> int:
     return int(np.argmax(np.where(alone, prior, 0.0)))
 
 
-def candidates(
-    emissions: EmissionModel, transitions: LexicalizedTransitions, always: int | None = None
-) -> CandidateRows:
+def candidates(emissions: Emissions, transitions: LexicalizedTransitions, always: int | None = None) -> CandidateRows:
     """Make a function from word forms to their number, scores, candidates, best first, and the candidates' places."""
 
     def score(forms: Sequence[WordForm]) -> dict[str, np.ndarray]:
@@ -192,7 +210,7 @@ def candidates(
     return score
 
 
-def path_terms(words: Words, tags: list[str], emissions: EmissionModel, transitions: LexicalizedTransitions) -> Terms:
+def path_terms(words: Words, tags: list[str], emissions: Emissions, transitions: LexicalizedTransitions) -> Terms:
     """Make the function that splits the score of a path into terms (`Tagger.score_terms`)."""
     forms, *_ = emissions.forms([words])
     scores, ids = emissions(forms)

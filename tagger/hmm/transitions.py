@@ -148,7 +148,8 @@ class Transitions:
         return arrays | rows.arrays("trigrams") | {"trigrams.seen": self.seen, "trigrams.totals": totals}
 
     @classmethod
-    def restore(cls, archive: Archive, K: int) -> Transitions:
+    def restore(cls, archive: Archive, K: int, with_zeros: bool = False) -> Transitions:
+        """Read the transitions; those of a textbook HMM may have zeros in pi and A."""
         A = np.zeros((K + 1, K + 1))
         A[-1, :-1], A[:-1, :-1] = archive.take("pi", "f", K), archive.take("A", "f", K, K)
         A[:-1, -1] = archive.take("end", "f", K)
@@ -157,7 +158,13 @@ class Transitions:
         totals = archive.take("trigrams.totals", "f", len(rows)).astype(float, copy=False)
         weights = archive.take("interpolation", "f", 3)
         backoff = 1 - np.bincount(rows.owners, weights=seen, minlength=len(rows))
-        positive = A.ravel()[:-1].min() > 0 and seen.min(initial=1) > 0 and backoff.min() > 0 and totals.min() >= 0
+        lowest = float(A.ravel()[:-1].min())
+        positive = (
+            (lowest >= 0 if with_zeros else lowest > 0)
+            and seen.min(initial=1) > 0
+            and backoff.min() > 0
+            and totals.min() >= 0
+        )
         archive.check(bool(positive), "expected transition probabilities above 0")
         return cls(A, rows.owners * (K + 1) + rows.tags, seen, backoff, weights, totals)
 

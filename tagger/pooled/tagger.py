@@ -73,6 +73,7 @@ class PooledTagger(CRFTagger):
     """
 
     kind = "pooled"
+    orders = (1, 2)
     order: int = 2
     tolerance: float = 1e-2
     pool_: np.ndarray = field(init=False)  # (3,), as MEMBERS

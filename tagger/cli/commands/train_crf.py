@@ -62,7 +62,7 @@ crf_options = combine(
     click.option(
         "--tune", is_flag=True, help="Search --l2, --l1 and --min-count, by --dev or cross-validation, before training."
     ),
-    setting_option("--order", click.IntRange(1, 2), "Number of previous tags that a tag depends on."),
+    setting_option("--order", click.IntRange(0, 2), "Number of previous tags that a tag depends on; 0: no chain."),
     setting_option(
         "--candidates",
         CandidatesType(),
@@ -142,7 +142,7 @@ def train(
 ) -> None:
     """Train a CRF, or a model that is made of CRFs, as the options of a command say; `members` are passed to `fit`."""
     begin = time.perf_counter()
-    check_options(dev, tune, resume, settings)
+    check_options(kind, dev, tune, resume, settings)
     check_class_sources({"--init": init, "--unlabeled": unlabeled, "--classes": classes})
     check_monitoring(dev, checkpoint, quiet)
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
@@ -182,7 +182,7 @@ def train(
     save_and_report(model, output, begin, quiet, stop, saved, "iteration")
 
 
-def check_options(dev: str | None, tune: bool, resume: bool, settings: dict[str, Any]) -> None:
+def check_options(kind: type[CRFTagger], dev: str | None, tune: bool, resume: bool, settings: dict[str, Any]) -> None:
     """Refuse options that contradict each other."""
     if tune and resume:
         raise click.UsageError("--resume continues one training: replace --tune by the settings that it found.")
@@ -190,6 +190,10 @@ def check_options(dev: str | None, tune: bool, resume: bool, settings: dict[str,
         raise click.UsageError("--tune with --partial: expected --dev; a partly tagged corpus cannot be evaluated on.")
     if settings["order"] == 2 and settings["candidates"] == "all":
         raise click.UsageError("--order 2: expected --candidates auto or a number, got all. Use --order 1.")
+    if settings["order"] == 0 and kind is not CRFTagger:
+        raise click.UsageError("--order: expected 1 or 2, got 0. Use `tagger train-crf --order 0`.")
+    if settings["order"] == 0 and settings["candidates"] not in ("auto", "all"):
+        raise click.UsageError(f"--order 0: expected --candidates auto or all, got {settings['candidates']}.")
 
 
 def load_initial(path: str) -> CRFTagger:

@@ -18,10 +18,11 @@ from tagger.arrays.ragged import RaggedRows
 from tagger.arrays.string_table import StringTable
 from tagger.corpus.final_marks import EndingCounts
 from tagger.corpus.schemes import OUTSIDE
-from tagger.crf.encode import EncodedPart, template_columns
+from tagger.crf.encode import EncodedPart
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.warm_start import with_none
-from tagger.features.encoder import Features, count_parameters, join, split
+from tagger.features.encoder import Features, count_parameters
+from tagger.features.keys import join, split
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import Template
 from tagger.features.word_classes import WordClasses
@@ -41,7 +42,7 @@ class Survey:
     tags: frozenset[str]
     steps: frozenset[tuple[str, str]]  # pairs of tags, with O outside of sentences
     endings: EndingCounts
-    columns: list[str | None]  # of the first sentence's file
+    first: Sentence | None
     fingerprint: str
 
     @classmethod
@@ -55,7 +56,7 @@ class Survey:
             frozenset(tag for sentence in sentences for tag in sentence.tags or ()),
             frozenset(steps),
             EndingCounts.of([sentence.words for sentence in sentences]),
-            template_columns(sentences[0]) if sentences else [],
+            sentences[0] if sentences else None,
             corpus_fingerprint(sentences, wanted),
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -11,20 +12,19 @@ import numpy as np
 
 from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.final_marks import choose_marks
-from tagger.corpus.labels import check_dev, dev_sentences
+from tagger.corpus.labels import dev_sentences
 from tagger.corpus.partial import Choices
 from tagger.corpus.schemes import AUTO, NO_SCHEME, SCHEMES, allowed_steps, fits, may_follow
 from tagger.crf.encode import CorpusPlan, Encoding, choose_template, threshold_of
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
-from tagger.crf.settings import check_settings, training_fingerprints
+from tagger.crf.settings import check_dev_set, check_settings, features_name, training_fingerprints
 from tagger.crf.tagger import CRFTagger
 from tagger.crf.trainer import learn_weights
 from tagger.errors import TemplateError, TrainingError
 from tagger.escaping import quote
-from tagger.evaluation.spans import check_metric
 from tagger.features.phrases import read_lists
 from tagger.features.tag_parts import TagParts, separator_of
-from tagger.features.template import column_names, list_names, parse_templates, template_text
+from tagger.features.template import column_names, list_names, parse_templates, template_text, valued_sources
 from tagger.features.word_classes import WordClasses
 from tagger.integrations.distributed.counting import Survey, Words, joined_features, least_count, merge_counts
 from tagger.integrations.distributed.objective import ShardedCorpus, ShardedTrainer
@@ -86,13 +86,15 @@ def fit(
     """
     check_settings(model)
     check_supported(model)
-    options = ReadOptions(format, encoding, columns or ColumnNames())
+    names = columns or ColumnNames()
+    if not names.wanted:
+        names = replace(names, wanted=template_columns(model, names))
+    options = ReadOptions(format, encoding, names)
     dev = dev_sentences(X_dev, y_dev)
     with training(client, files, options, on_disk) as (workers, job):
         shards, encoding_, surveys = encode_shards(workers, job, model, classes)
         corpus, layout = model.keep(encoding_)
-        check_dev(model.classes_, dev)
-        check_metric(model.metric, model.scheme_)
+        check_dev_set(model, dev)
         trainer = ShardedTrainer(corpus, layout, **model.trainer_settings(), shards=shards)
         prints = training_fingerprints(model, None, dev, None) if checkpoint else {}
         prints |= {"corpus": fingerprint(part.fingerprint for part in surveys)}
@@ -102,11 +104,19 @@ def fit(
     return model
 
 
+def template_columns(model: CRFTagger, names: ColumnNames) -> tuple[str, ...]:
+    """List the columns that the template of a model looks at."""
+    name = features_name(model.features)
+    return column_names(parse_templates(template_text(name, names.places() or (None,)), name))
+
+
 def check_supported(model: CRFTagger) -> None:
     """Refuse settings that need all sentences in one place."""
     if model.order != 1 or model.candidates not in ("auto", "all"):
         got = f"order={model.order} and candidates={model.candidates!r}"
         raise TrainingError(f"expected order=1 and candidates='all' for a training on shards, got {got}")
+    if callable(model.features):
+        raise TrainingError("features: expected a template for a training on shards, got a function")
     if model.partial:
         raise TrainingError("partial: expected False for a training on shards, got True")
 
@@ -128,8 +138,7 @@ def encode_shards(
     workers: ShardWorkers, job: Job, model: CRFTagger, classes: WordClasses | None
 ) -> tuple[ShardedCorpus, Encoding, list[Survey]]:
     """Count all that a CRF learns by counting; return the corpus on the workers, and its encoding without sentences."""
-    wanted = column_names(parse_templates(template_text(model.features, (None,)), model.features))
-    by_shard = {number: found for part in workers.run(survey, job, wanted) for number, found in part.items()}
+    by_shard = {number: found for part in workers.run(survey, job) for number, found in part.items()}
     filled = [number for number in sorted(by_shard) if len(by_shard[number].lengths)]
     surveys = [by_shard[number] for number in filled]
     workers.keep(filled)
@@ -160,11 +169,15 @@ def make_plan(model: CRFTagger, surveys: Sequence[Survey], classes: WordClasses 
     if not tag_set:
         raise TrainingError("expected at least one sentence to train on, got an empty corpus")
     steps = frozenset[tuple[str, str]]().union(*(part.steps for part in surveys))
-    columns = next(part.columns for part in surveys if part.columns)
-    template, classes = choose_template(model.features, None, classes, columns)
-    lists = read_lists(list_names(parse_templates(template, model.features)), model.features)
+    assert surveys[0].first is not None
+    template, classes = choose_template(model, None, classes, surveys[0].first)
+    name = features_name(model.features)
+    templates = parse_templates(template, name)
+    if valued_sources(templates):
+        raise TrainingError("features: expected no numbers and dicts for a training on shards, got some")
+    lists = read_lists(list_names(templates), name)
     scheme = scheme_of_steps(model.scheme, steps, set(tag_set))
-    return CorpusPlan(tag_set, scheme, separator_of(tag_set), template, model.features, classes, lists, NFC)
+    return CorpusPlan(tag_set, scheme, separator_of(tag_set), template, name, classes, lists, NFC)
 
 
 def scheme_of_steps(scheme: str, steps: frozenset[tuple[str, str]], tags: set[str]) -> str | None:

@@ -15,7 +15,7 @@ import numpy as np
 from tagger.corpus.final_marks import MarkChoice
 from tagger.corpus.labels import tag_numbers, training_sentences
 from tagger.corpus.partial import Choices, renumber_tags
-from tagger.crf.encode import CorpusPlan, EncodedPart, encode_sentences
+from tagger.crf.encode import CorpusPlan, EncodedPart, FeatureLimits, encode_sentences
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError
@@ -85,8 +85,9 @@ def read(job: Job, shard: Shard) -> list[Sentence]:
     return training_sentences(sentences, None) if sentences else []
 
 
-def survey(job: Job, shards: Sequence[Shard], wanted: Sequence[str]) -> dict[int, Survey]:
+def survey(job: Job, shards: Sequence[Shard]) -> dict[int, Survey]:
     """Survey shards."""
+    wanted = job.options.columns.wanted
     return {shard.number: Survey.of(read(job, shard), wanted) for shard in shards}
 
 
@@ -98,7 +99,7 @@ def part_of(job: Job, shard: Shard, plan: Plan) -> EncodedPart:
         names, tags = tag_numbers(sentences)
         tags, choices = renumber_tags(plan.corpus.tag_set, names, tags, Choices.none(len(names)))
         trained = plan.marks[shard.number].lengths([sentence.words for sentence in sentences])
-        return encode_sentences(plan.corpus, sentences, tags, choices, trained, 1, 1)
+        return encode_sentences(plan.corpus, sentences, tags, choices, trained, FeatureLimits())
 
     part: EncodedPart = store_of(job.token, job.on_disk).get((shard.number, "part"), make)
     return part
