@@ -12,7 +12,13 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tagger"
 CODE = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
 HEAVY = {
     "scipy": {"crf/candidates/node_tables.py", "crf/score_tables.py", "features/clustering.py"},
-    "threadpoolctl": {"crf/trainer.py", "features/clustering.py", "experiments/trials.py", "neural/numpy_network.py"},
+    "threadpoolctl": {
+        "crf/trainer.py",
+        "features/clustering.py",
+        "experiments/trials.py",
+        "neural/numpy_network.py",
+        "integrations/distributed/worker.py",
+    },
     "tqdm": {"cli/progress.py"},
     "dask": {"integrations/distributed/cluster.py"},
     "distributed": {

@@ -14,7 +14,7 @@ the same bits.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -28,6 +28,7 @@ from tagger.chain.forward_backward import forward_backward, sum_kernel
 from tagger.chain.pack import PACK_TOKENS, Pack, batches
 from tagger.chain.scores import Chain, forbid, path_scores
 from tagger.corpus.partial import Choices
+from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.score_tables import Cells, TableBuilder, step_cells
 
@@ -43,21 +44,6 @@ class PackLoss:
     starts: np.ndarray  # (K,)
     ends: np.ndarray  # (K,)
     steps: np.ndarray | None = None  # of the parameters of features of steps in the pack
-
-
-class LossFunction(ABC):
-    """A function from weights to a penalised loss and its gradient, wherever the corpus is."""
-
-    layout: ParameterLayout
-    l2: float
-
-    @abstractmethod
-    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        """Compute the loss and its gradient."""
-
-    @abstractmethod
-    def curvature(self, weights: np.ndarray) -> np.ndarray:
-        """Estimate the diagonal of the second derivative."""
 
 
 class Objective(LossFunction):

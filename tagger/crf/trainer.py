@@ -14,8 +14,8 @@ import numpy as np
 
 from tagger.chain.pack import PACK_TOKENS
 from tagger.crf.candidates.objective import CandidateLikelihood, count_arcs
-from tagger.crf.lbfgs import Function, Result, minimize
-from tagger.crf.objective import STEP_CELLS, LossFunction, PenalizedLikelihood
+from tagger.crf.lbfgs import Function, LossFunction, Result, minimize
+from tagger.crf.objective import STEP_CELLS, PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError, several
 from tagger.files import resources

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tagger.crf.objective import LossFunction
+from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import ParameterLayout
 from tagger.crf.trainer import Trainer
 from tagger.integrations.distributed.placement import ShardWorkers, Shared
