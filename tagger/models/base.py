@@ -23,6 +23,7 @@ import numpy as np
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer
 from tagger.features.observer import Observer
+from tagger.files.resources import reuse_freed_memory
 from tagger.models.labeled import LabeledTables
 from tagger.models.predictor import Predictor
 from tagger.models.summary import Section, TransitionTable, parameter_sizes, tag_frequencies
@@ -53,6 +54,7 @@ class Tagger(Predictor):
         return Observer(self.lexicon_.form)
 
     def build_scorer(self) -> Scorer:
+        reuse_freed_memory()
         score, observe = self.scorer_in_form(), self.observer()
         return lambda sentences: score(observe(sentences))
 
