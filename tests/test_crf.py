@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from feature_table import weight_table
 
 from tagger import CRFTagger, Sentence, TaggerError, save_model
 from tagger.chain.pack import Pack
@@ -73,6 +74,40 @@ def test_emissions_equal_the_sum_of_the_weights_of_the_features_as_text():
         np.testing.assert_allclose(emissions([words], Pack.of([len(words)])), expected, atol=1e-5)
 
 
+def test_order_0_is_a_softmax_for_each_token():
+    model = CRFTagger(max_iterations=20, order=0).fit(CORPUS)
+    words = ["The", "dog", "barks", "at", "a", "zebra", "!"]
+    E = FeatureScorer(model.features_, model.weights_, model.tag_parts_)([words], Pack.of([len(words)]))
+    P = np.exp(E - E.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(model.predict_marginals([words])[0], P / P.sum(axis=1, keepdims=True), atol=1e-6)
+    assert model.predict([words]) == [[model.classes_[k] for k in E.argmax(axis=1)]]
+    assert not model.transitions_.any() and not model.start_.any() and not model.end_.any()
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_all_weights_can_be_listed_as_rows(order, tmp_path):
+    template = tmp_path / "template.txt"
+    template.write_text("word[0]\nsuffix:2[0] & word[1]\n" + "@ lower[0]\n" * (order > 0))
+    model = CRFTagger(max_iterations=10, order=order, features=str(template), min_pair_count=1).fit(CORPUS)
+    rows = {(feature, tag): weight for feature, tag, weight in model.weight_rows()}
+    names = [*model.classes_, *model.tag_parts_.names]
+    steps = [(f" & previous tag {u}", v) for u in model.classes_ for v in model.classes_]
+    columns = [*(("", name) for name in names), *steps]
+    features = weight_table(model.features_, model.weights_)
+    for (feature, column), weight in features.items():
+        step, name = columns[column]
+        assert rows.pop(("@ " * bool(step) + feature + step, name)) == weight
+    for i, j in np.argwhere(model.transitions_):
+        assert rows.pop((f"previous tag {names[i]}", names[j])) == model.transitions_[i, j]
+    for k, tag in enumerate(model.classes_):
+        assert rows.pop(("previous tag ·", tag), 0.0) == model.start_[k]
+        assert rows.pop((f"previous tag {tag}", "·"), 0.0) == model.end_[k]
+    if order == 2:
+        assert rows.pop(("previous tags · D", "N")) != 0 and rows.pop(("previous tags V .", "·")) != 0
+        assert rows.pop(("log-probability by the HMM", "·")) == model.posterior_weight_[0]
+    assert all(feature.startswith("previous tags ") for feature, _ in rows) and bool(rows) == (order == 2)
+
+
 def test_unseen_tag_bigrams_have_weight_zero():
     model = CRFTagger(max_iterations=20).fit(CORPUS)
     J, V = model.classes_.index("J"), model.classes_.index("V")
@@ -84,7 +119,9 @@ def test_rare_features_are_left_out_of_the_model():
     assert len(frequent.weights_) < len(every.weights_)
 
 
-@pytest.mark.parametrize("settings", [{"l2": -1.0}, {"l2": np.nan}, {"max_iterations": 0}, {"threads": -1}])
+@pytest.mark.parametrize(
+    "settings", [{"l2": -1.0}, {"l2": np.nan}, {"max_iterations": 0}, {"threads": -1}, {"order": 3}]
+)
 def test_settings_that_make_no_sense_are_refused(settings):
     with pytest.raises(TrainingError):
         CRFTagger(**settings).fit(CORPUS)

@@ -12,6 +12,7 @@ from tagger.errors import TrainingError
 from tagger.experiments.corpus_check import common, contradicted, survey, unusual
 from tagger.experiments.crossval import CurvePoint, TaggerFactory, cross_validate, fold_numbers, learning_curve
 from tagger.models.store import load_classes
+from tagger.tagging.workers import processes
 
 HMM = TaggerFactory(HMMTagger, {"order": 1})
 
@@ -68,7 +69,7 @@ def test_every_sentence_is_judged_once_by_who_has_not_seen_it():
 
 def test_any_number_of_jobs_finds_the_same():
     sentences = read_corpus(TEST)
-    assert list(cross_validate(HMM, sentences, 4, jobs=3)) == list(cross_validate(HMM, sentences, 4))
+    assert list(cross_validate(HMM, sentences, 4, run=processes(3))) == list(cross_validate(HMM, sentences, 4))
     assert multiprocessing.active_children() == []
 
 
@@ -116,7 +117,7 @@ def test_the_commands_tell_it(tmp_path):
     lines = run(tmp_path, *stretches).out.splitlines()
     assert lines[4].split()[:2] == ["all", "1,523"] and "95 % interval" in lines[4]
     expected = [
-        fold.accuracy for fold in cross_validate(TaggerFactory(HMMTagger, {}), read_corpus(TEST), 3, 0, 1, True)
+        fold.accuracy for fold in cross_validate(TaggerFactory(HMMTagger, {}), read_corpus(TEST), 3, contiguous=True)
     ]
     assert [float(line.split()[2]) for line in lines[1:4]] == [round(100 * accuracy, 2) for accuracy in expected]
     assert run(tmp_path, *stretches, "--seed", 1).code == 2
@@ -156,7 +157,7 @@ def test_word_classes_reach_the_models_of_experiments(tmp_path, command):
     plain, classed = (run(tmp_path, *command, "--kind", "hmm", *more) for more in ([], ["--classes", "classes.npz"]))
     assert plain.code == classed.code == 0 and plain.out != classed.out
     classes = {"classes": load_classes(tmp_path / "classes.npz")}
-    folds = list(cross_validate(TaggerFactory(HMMTagger, {}, classes), read_corpus(TEST), 3, jobs=2))
+    folds = list(cross_validate(TaggerFactory(HMMTagger, {}, classes), read_corpus(TEST), 3, run=processes(2)))
     printed = [f"{100 * fold.accuracy:.2f} %" for fold in folds]
     assert command[0] != "crossval" or [line[-7:] for line in classed.out.splitlines()[1:4]] == printed
 

@@ -44,7 +44,7 @@ TAGS = sorted({tag for _, tags in SENTENCES for tag in tags.split()})
 K = len(TAGS)
 
 
-def encoded():
+def encoded(order=1):
     templates = parse_templates(TEMPLATE)
     words = [text.split() for text, _ in SENTENCES]
     tags = np.array([TAGS.index(tag) for _, text in SENTENCES for tag in text.split()])
@@ -52,11 +52,11 @@ def encoded():
     parts = TagParts(TAGS, None)
     features, counts, values = learn_features(templates, windows, tags, parts)
     corpus = EncodedCorpus(features, values, windows, np.array(list(map(len, words))), tags, Choices.none(K), K, parts)
-    return corpus, ParameterLayout(corpus, counts)
+    return corpus, ParameterLayout(corpus, counts, order=order)
 
 
-def build(l2=0.3, threads=1, dtype=np.float64, folds=None):
-    corpus, layout = encoded()
+def build(l2=0.3, threads=1, dtype=np.float64, folds=None, order=1):
+    corpus, layout = encoded(order)
     return FoldLikelihood(corpus, layout, l2, threads, dtype, folds=folds)
 
 
@@ -80,8 +80,9 @@ def by_definition(loss, weights, l2):
     return total
 
 
-def test_the_loss_is_what_the_definition_says():
-    loss = build()
+@pytest.mark.parametrize("order", [0, 1])
+def test_the_loss_is_what_the_definition_says(order):
+    loss = build(order=order)
     weights = random_weights(loss.layout.size)
     assert loss(weights)[0] == pytest.approx(by_definition(loss, weights, 0.3), rel=1e-12)
 
@@ -92,10 +93,11 @@ def test_with_zero_weights_every_path_is_equally_likely():
     assert loss(np.zeros(loss.layout.size))[0] == pytest.approx(tokens * log(K), rel=1e-12)
 
 
-@pytest.mark.parametrize("narrow", [0.0, 0.25, 10.0])
-def test_the_gradient_of_every_parameter_equals_central_differences(monkeypatch, narrow):
+@pytest.mark.parametrize("narrow, order", [(0.0, 1), (0.25, 1), (10.0, 1), (0.25, 0)])
+def test_the_gradient_of_every_parameter_equals_central_differences(monkeypatch, narrow, order):
     monkeypatch.setattr(tables_module, "NARROW", narrow)
-    loss = build()
+    loss = build(order=order)
+    assert (loss.layout.size > loss.layout.features_end) == (order > 0)
     assert (len(loss.narrow[0].params) > 0) == (narrow > 0.0)
     assert any(table.inner for table in loss.tables) == (narrow < 10.0)
     weights = random_weights(loss.layout.size)

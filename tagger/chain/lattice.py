@@ -20,6 +20,7 @@ from tagger.chain.nbest import ScoredPath, n_best
 from tagger.chain.pack import Pack
 from tagger.chain.pruning import PrunedStep
 from tagger.chain.scores import Chain, forbid, path_scores
+from tagger.chain.single import best_path
 from tagger.chain.viterbi import viterbi
 from tagger.sentence import Words
 
@@ -60,7 +61,10 @@ class DenseLattice:
     step: StepFunction | None = None  # a fast maximum for these transitions; `max_step` without one
 
     def best(self) -> np.ndarray:
-        return self.chain.pack.unpack(viterbi(DenseMax(self.chain, self.step)))
+        chain = self.chain
+        if len(chain.pack.order) == 1 and len(chain.emissions) and isinstance(self.step, PrunedStep):
+            return np.array(best_path(self.step, chain.start, chain.end, chain.emissions))
+        return chain.pack.unpack(viterbi(DenseMax(chain, self.step)))
 
     def path_scores(self, tags: np.ndarray) -> np.ndarray:
         pack = self.chain.pack

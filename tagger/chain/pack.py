@@ -15,11 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from tagger.arrays.caching import cached_property
 
+SHARED_LENGTH = 256  # sentences of up to this length share the layout of a pack of one
 PACK_TOKENS = 16384  # keeps both BLAS and the cache busy; 4,000 was slower
 
 
@@ -39,6 +41,13 @@ class Pack:
     @classmethod
     def of(cls, lengths: Sequence[int] | np.ndarray) -> Pack:
         """Lay out sentences of these lengths."""
+        return (
+            pack_of_one(int(lengths[0])) if len(lengths) == 1 and lengths[0] <= SHARED_LENGTH else cls.laid_out(lengths)
+        )
+
+    @classmethod
+    def laid_out(cls, lengths: Sequence[int] | np.ndarray) -> Pack:
+        """Lay out sentences as `of` does."""
         given = np.asarray(lengths, np.int64)
         order = np.argsort(-given, kind="stable")
         falling = given[order]
@@ -89,9 +98,17 @@ class Pack:
         return out
 
 
+@lru_cache(maxsize=SHARED_LENGTH)
+def pack_of_one(length: int) -> Pack:
+    """Lay out one sentence; nothing writes to a pack, so sentences of one length share theirs."""
+    return Pack.laid_out([length])
+
+
 def batches(lengths: Sequence[int] | np.ndarray, tokens: int = PACK_TOKENS) -> list[np.ndarray]:
     """Group sentences of similar length, about `tokens` tokens a group; return the indices of each group."""
     given = np.asarray(lengths, np.int64)
+    if len(given) == 1:
+        return [np.zeros(1, np.int64)]
     order = np.argsort(-given, kind="stable")
     before = np.cumsum(given[order]) - given[order]
     groups = max(1, round(given.sum() / tokens))

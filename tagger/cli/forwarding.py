@@ -15,11 +15,11 @@ from tagger.cli.options import (
     combine,
     corpus_options,
     file_command,
-    jobs_option,
     output_option,
     value_option,
 )
 from tagger.cli.paths import INPUT, InputFile, check_files, declared_files
+from tagger.cli.scheduler import executor_options
 from tagger.experiments.crossval import TaggerFactory
 from tagger.models.store import MODEL_KINDS, load_classes, model_class
 
@@ -46,7 +46,7 @@ def experiment_options(command: Decorated) -> Decorated:
     return combine(
         click.argument("corpus", type=INPUT),
         value_option("--kind", click.Choice(list(MODEL_KINDS)), "crf", "Kind of model to train."),
-        jobs_option,
+        executor_options,
         corpus_options,
         click.option("--json", "as_program", is_flag=True, help="Write JSON: rates as fractions."),
         output_option,

@@ -15,6 +15,7 @@ from tagger.experiments.trials import FOLDS, SettingTrials
 from tagger.features.word_classes import WordClasses
 from tagger.models.monitor import DEV_SCORES, INTERRUPTED
 from tagger.sentence import Sentence
+from tagger.tagging.workers import Executor
 
 HEAD = "      l2        l1  min count    weights"
 SELECTION_BIAS = "The best of many trials is partly luck: expect slightly less on new text."
@@ -36,11 +37,12 @@ class Tuning:
         classes: WordClasses | None,
         quiet: bool,
         stop: GracefulStop,
+        run: Executor | None = None,
     ) -> None:
         self.model, self.quiet, self.stop = model, quiet, stop
         self.method = f"{FOLDS}-fold cross-validation" if dev is None else "the dev set"
         self.keeps_models = dev is not None  # a trial on the dev set is a whole model, and worth saving
-        self.trials = SettingTrials(model, sentences, dev, init, classes, self.update)
+        self.trials = SettingTrials(model, sentences, dev, init, classes, self.update, run)
         self.search = Search(self.try_setting)
         self.bar: Any = None
 

@@ -1,11 +1,12 @@
 """The encoded corpus, and the layout of the parameter vector that is learned from it.
 
-A chain has as many transitions as pairs of tags, most of which never occur: only those seen get a weight.
+A chain has as many transitions as pairs of tags, most of which never occur: only those seen get a weight. Order 0 is no
+chain: it has weights of features only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +14,14 @@ import numpy as np
 from tagger.arrays.ragged import consecutive, ranges
 from tagger.corpus.partial import OPEN, Choices
 from tagger.crf.candidates.proposal import Proposal
-from tagger.features.encoder import Features, token_keys, word_keys
+from tagger.features.encoder import Features
+from tagger.features.keys import token_keys, word_keys
 from tagger.features.tag_parts import TagParts
+from tagger.features.token_values import TokenValues, Triples
+from tagger.features.valued import ALL, Selection
 from tagger.words.windows import Windows
+
+NO_KEYS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -34,11 +40,15 @@ class EncodedCorpus:
     is_right: np.ndarray | None = None  # (nodes,) whether a node of the proposal is on an allowed path
     cross_fitted: Proposal | None = None  # the proposal without the right tags
     allowed: np.ndarray | None = None  # (K + 1, K + 1) the steps that a span scheme allows; None: all
+    valued: TokenValues | None = None  # numbers and dicts, for templates that look at any
 
     def templates_at(self, offset: int | None) -> list[int]:
-        """List the templates of one word at this offset; with None, those of several words."""
+        """List the templates of one word at this offset; with None, those of several words.
+
+        Templates of steps and of features with values are none of them.
+        """
         templates = enumerate(self.features.templates)
-        return [t for t, template in templates if template.offset == offset and not template.of_steps]
+        return [t for t, own in templates if own.offset == offset and not own.of_steps and not own.valued]
 
     def word_features(self, t: int, words: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Find the feature of distinct words and marks (words,) by template t, -1 for none."""
@@ -54,6 +64,15 @@ class EncodedCorpus:
         """Find the features of the step to each token (N,), by template; those of first tokens do not count."""
         return [self.token_features(t) for t in self.features.step_templates]
 
+    def triples(self) -> Triples:
+        """Find the features with values of each token (N,), ordered by token."""
+        return self.features.triples(self.values, self.windows, self.valued)
+
+    def at(self, tokens: np.ndarray) -> EncodedCorpus:
+        """Return the corpus with the windows of these tokens."""
+        windows = Windows(self.windows.words, self.windows.places[tokens], self.windows.around)
+        return replace(self, windows=windows, valued=self.valued and self.valued.at(tokens))
+
 
 class ChainWeights(NamedTuple):
     """All weights of a CRF: of its features, of its chain, and of the HMM's log-probability."""
@@ -67,7 +86,10 @@ class ChainWeights(NamedTuple):
 
 
 class ParameterLayout:
-    """The order of the weights: features, tag bigrams seen, K starts, K ends, tag trigrams seen, the posterior's."""
+    """The order of the weights: features, tag bigrams seen, K starts, K ends, tag trigrams seen, the posterior's.
+
+    With order 0 there are those of features only.
+    """
 
     def __init__(
         self,
@@ -79,16 +101,17 @@ class ParameterLayout:
     ) -> None:
         self.K, self.features_end, self.order = corpus.K, len(feature_counts), order
         self.steps_begin = corpus.features.steps_begin  # of the features, those of steps come last
-        self.allowed = corpus.allowed
+        self.allowed = corpus.allowed if order else None
         _, pairs = step_events(corpus.lengths, corpus.tags, corpus.choices, corpus.K)
-        bigrams, occurrences = np.unique(pairs, return_counts=True)
+        bigrams, occurrences = np.unique(pairs if order else NO_KEYS, return_counts=True)
         self.seen = bigrams if also_seen is None else np.union1d(bigrams, also_seen)  # previous · K + next
         bigram_counts = np.zeros(len(self.seen))
         bigram_counts[np.searchsorted(self.seen, bigrams)] = occurrences
         ends = np.cumsum(corpus.lengths)
         firsts, lasts = corpus.tags[ends - corpus.lengths], corpus.tags[ends - 1]
         edge_counts = [np.bincount(tags[tags != OPEN], minlength=self.K) for tags in (firsts, lasts)]
-        keys, trigram_counts = tag_trigrams(corpus) if order == 2 else (np.empty(0, np.int64), np.empty(0))
+        edge_counts = edge_counts if order else [NO_KEYS, NO_KEYS]
+        keys, trigram_counts = tag_trigrams(corpus) if order == 2 else (NO_KEYS, np.empty(0))
         self.trigrams = keys if trigrams is None else np.union1d(keys, trigrams)  # (u · (K + 1) + v) · (K + 1) + w
         all_counts = np.zeros(len(self.trigrams))
         all_counts[np.searchsorted(self.trigrams, keys)] = trigram_counts
@@ -99,10 +122,20 @@ class ParameterLayout:
         self.size = len(self.counts)
         self.centre = np.zeros(self.size)  # the L2 penalty is the distance from here
 
+    def kept(self, selection: Selection) -> np.ndarray | None:
+        """Return which parameters (P,) are learned; the others stay zero. None for all."""
+        if selection == ALL:
+            return None
+        kept, (steps, starts, _, trigrams, _) = np.ones(self.size, bool), self.bounds.tolist()
+        kept[steps:starts] = self.counts[steps:starts] >= (selection.min_value or 0)
+        kept[starts:trigrams] = selection.edges
+        return kept
+
     def join(self, weights: ChainWeights) -> np.ndarray:
         """Join all weights to one vector; the inverse of `split`."""
         w, start, transitions, end, trigrams, posterior = weights
-        parts = [w, transitions.ravel()[self.seen], start, end, trigrams, posterior]
+        edges = [start, end] if self.order else []
+        parts = [w, transitions.ravel()[self.seen], *edges, trigrams, posterior]
         return np.concatenate(parts).astype(np.float64)
 
     def split(self, weights: np.ndarray) -> ChainWeights:
@@ -110,6 +143,8 @@ class ParameterLayout:
         w, steps, start, end, trigrams, posterior = np.split(weights, self.bounds)
         transitions = np.zeros(self.K * self.K)
         transitions[self.seen] = steps
+        if not self.order:
+            start = end = np.zeros(self.K)
         return ChainWeights(w, start, transitions.reshape(self.K, self.K), end, trigrams, posterior)
 
 

@@ -6,12 +6,12 @@ corpus and share their words and word classes, which are stored once, with the H
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays, narrow_floats
-from tagger.crf.settings import MAX_THRESHOLD, MIN_THRESHOLD
+from tagger.crf.settings import MAX_THRESHOLD, MIN_THRESHOLD, stored_features
 from tagger.crf.trigrams import TagTrigrams
 from tagger.errors import TemplateError
 from tagger.features.encoder import Features
@@ -27,6 +27,20 @@ if TYPE_CHECKING:
 
 PREFIX = "hmm."
 LEVELS = 512  # of a stored weight's size
+
+
+def used_settings(model: CRFTagger, settings: dict[str, Any]) -> dict[str, Any]:
+    """Choose from all settings those that change the model, and write them so that a file can hold them."""
+    here = {"threads", "partial"}  # they belong to the machine and to the corpus
+    used = {name: value for name, value in settings.items() if name not in here}
+    return used | {"features": stored_features(model), "candidates": str(model.candidates)}
+
+
+def description(model: CRFTagger) -> dict[str, Any]:
+    """Return the entries of the model file's description that only CRFs have."""
+    proposer = model.proposer_.stored_settings() if model.proposer_ else None
+    template = {"template": model.template_, "separator": model.tag_parts_.separator}
+    return template | {"threshold": model.threshold_, "proposer": proposer}
 
 
 def model_arrays(model: CRFTagger) -> Arrays:
@@ -56,7 +70,7 @@ def model_arrays(model: CRFTagger) -> Arrays:
 def restore_model(model: CRFTagger, archive: Archive) -> None:
     """Set the attributes of a CRF from the arrays of a file; settings and `classes_` are set already."""
     K = len(model.classes_)
-    archive.check(model.order in (1, 2), f"expected its order as 1 or 2, got {model.order}")
+    archive.check(model.order in (0, 1, 2), f"expected its order as 0, 1 or 2, got {model.order}")
     model.template_ = archive.setting("template", str)
     model.proposer_, model.threshold_ = restore_proposer(model, archive), archive.meta.get("threshold")
     if model.proposer_ is None or archive.has("words.blob"):
@@ -95,11 +109,12 @@ def restore_proposer(model: CRFTagger, archive: Archive) -> HMMTagger | None:
     """Read the HMM of a model with candidates, and its weight; None for a model without."""
     settings, threshold = archive.meta.get("proposer"), archive.meta.get("threshold")
     if settings is None:
-        archive.check(model.order == 1 and threshold is None, "expected the HMM that proposes its candidates")
+        archive.check(model.order < 2 and threshold is None, "expected the HMM that proposes its candidates")
         model.posterior_weight_ = np.empty(0, np.float32)
         return None
     from tagger.hmm.tagger import HMMTagger
 
+    archive.check(model.order > 0, "expected no HMM with order 0")
     fits = isinstance(threshold, float) and MIN_THRESHOLD <= threshold < MAX_THRESHOLD
     archive.check(fits, f"expected a threshold from {MIN_THRESHOLD:g} to {MAX_THRESHOLD}")
     model.posterior_weight_ = archive.take("posterior", "f", 1).astype(np.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,32 @@ def crf_summary(model: CRFTagger) -> list[Section]:
     if model.proposer_ is not None:
         sections += proposer_summary(model.proposer_, model.threshold_, float(model.posterior_weight_[0]))
     return sections
+
+
+def weight_rows(model: CRFTagger) -> Iterator[tuple[str, str, float]]:
+    """List all weights of a CRF as (feature, tag, weight): features, steps between tags, the HMM's probability.
+
+    A weight that belongs to a part of a tag has the name of the part, that of a step is named by the tag before, too.
+    The mark before and after a sentence is ·.
+    """
+    K, names, features = len(model.classes_), [*model.classes_, "·"], model.features_
+    columns = [("", name) for name in (*model.classes_, *model.tag_parts_.names)]
+    columns += [(f" & previous tag {u}", v) for u in model.classes_ for v in model.classes_]
+    owners, tags, weights = features.rows.owners.tolist(), features.rows.tags.tolist(), model.weights_.tolist()
+    last, text = -1, ""
+    for owner, tag, weight in zip(owners, tags, weights, strict=True):
+        if owner != last:
+            last, text = owner, features.text(owner)
+        step, name = columns[tag]
+        yield text + step, name, weight
+    steps = model.transition_table().values
+    for u, v in np.argwhere(steps).tolist():
+        yield f"previous tag {names[u]}", names[v], float(steps[u, v])
+    for key, weight in zip(model.trigrams_.keys.tolist(), model.trigrams_.weights.tolist(), strict=True):
+        pair, w = divmod(key, K + 1)
+        yield f"previous tags {names[pair // (K + 1)]} {names[pair % (K + 1)]}", names[w], weight
+    for weight in model.posterior_weight_.tolist():
+        yield "log-probability by the HMM", "·", weight
 
 
 def proposer_summary(hmm: HMMTagger, threshold: float | None, weight: float) -> list[Section]:

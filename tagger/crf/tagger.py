@@ -8,38 +8,40 @@ are weights themselves. A feature or tag bigram never seen in training has weigh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer, dense_scorer
-from tagger.corpus.labels import check_dev, dev_sentences, training_sentences
+from tagger.corpus.labels import corpus_size, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer, step_tokens
-from tagger.crf.settings import check_settings, training_fingerprints
-from tagger.crf.storage import model_arrays, restore_model, rounded
-from tagger.crf.summary import crf_summary
+from tagger.crf.settings import check_dev_set, check_settings, function_of, training_fingerprints
+from tagger.crf.storage import description, model_arrays, restore_model, rounded, used_settings
+from tagger.crf.summary import crf_summary, weight_rows
+from tagger.crf.terms import crf_terms
 from tagger.crf.trigrams import TagTrigrams
-from tagger.evaluation.spans import check_metric
 from tagger.features.encoder import Features
-from tagger.features.observer import Observer
+from tagger.features.observer import FeatureFunction, Observer
 from tagger.features.phrases import PhraseList
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import column_names
+from tagger.features.valued import ALL, Selection
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms
 from tagger.models.checkpoint import Checkpoint
-from tagger.models.monitor import ProgressCallback, TrainingMonitor
+from tagger.models.labeled import LabeledRows, LabeledTables
+from tagger.models.monitor import ProgressCallback
 from tagger.models.summary import Section, TransitionTable
 from tagger.sentence import Sentence, Words
 
 if TYPE_CHECKING:
     from tagger.chain.candidate_lattice import CandidateScorer
     from tagger.crf.candidates.scorer import ProposalScorer
+    from tagger.crf.encode import Encoding
     from tagger.crf.parameters import ChainWeights, EncodedCorpus, ParameterLayout
     from tagger.crf.trainer import Trainer
     from tagger.hmm.tagger import HMMTagger
@@ -54,22 +56,19 @@ class CRFTagger(Tagger):
     Parameters
     ----------
     order : int
-        1 or 2, the number of previous tags that a tag depends on; 2 needs candidates.
+        0, 1 or 2, the number of previous tags that a tag depends on; 0 is a softmax for each token, 2 needs candidates.
     candidates : str or float
         The tags that are considered for a token: ``all``, or those that an HMM, trained along, gives a probability
         above this number, e.g. 0.001. ``auto`` is 0.001 for order 2 and for more than 128 tags, else ``all``.
-    features : str
-        Feature template: the name of a shipped one (``default``, ``comparison``) or a file.
+    features : str or callable
+        Feature template: the name of a shipped one (``default``, ``comparison``) or a file; or a function from a
+        `Sentence` to a dict of features for each token, which is not stored.
     l2, l1 : float
         Weights of the penalty ``l2 · ‖w‖² + l1 · ‖w‖₁``. With ``l1`` above 0 many weights become zero.
-    max_iterations : int
-        Training stops after this number of iterations.
-    tolerance : float
-        Training stops when the loss falls by less than this share of itself in ten iterations.
-    min_count : int
-        Features that occur fewer times in the corpus are left out.
-    min_pair_count : int
-        The same limit for features of several words.
+    max_iterations, tolerance
+        Training stops after this number of iterations, or when the loss falls by less than this share in ten of them.
+    min_count, min_pair_count : int
+        Features that occur fewer times in the corpus are left out; the second is for features of several words.
     patience : int
         With a dev set, training stops after this number of scorings without a gain; it is scored every five iterations.
     scheme : str
@@ -90,9 +89,10 @@ class CRFTagger(Tagger):
     """
 
     kind = "crf"
+    orders: ClassVar[tuple[int, ...]] = (0, 1, 2)
     order: int = 1
     candidates: str | float = "auto"
-    features: str = "default"
+    features: str | FeatureFunction = "default"
     l2: float = 0.25
     l1: float = 0.0
     max_iterations: int = 200
@@ -133,7 +133,8 @@ class CRFTagger(Tagger):
         Parameters
         ----------
         X, y : iterables
-            Sentences as lists of words, and lists of their tags. Without `y`, X holds tagged `Sentence` objects.
+            Sentences as lists of words, and lists of their tags. Without `y`, X holds tagged `Sentence` objects. A word
+            may be a dict, or a list of strings, with the features of a token.
         X_dev, y_dev : iterables, optional
             A dev set. Of all weights scored on it, the best are kept.
         watch : callable, optional
@@ -156,41 +157,30 @@ class CRFTagger(Tagger):
         TemplateError
             If the template cannot be read, or names word classes that are not given.
         """
-        from threadpoolctl import threadpool_limits
-
         from tagger.crf.encode import form_of
-        from tagger.crf.trainer import DEV_EVERY
+        from tagger.crf.trainer import learn_weights
 
         check_settings(self)
-        sentences = training_sentences(X, y, form_of(init))
-        dev = dev_sentences(X_dev, y_dev)
+        sentences = training_sentences(X, y, form_of(init), featured=True)
+        dev = dev_sentences(X_dev, y_dev, featured=True)
         corpus, layout = self.encode(sentences, init, classes)
-        check_dev(self.classes_, dev)
-        check_metric(self.metric, self.scheme_)
+        check_dev_set(self, dev)
         trainer = self.trainer(corpus, layout, sentences)
         trainer.check_memory()
-        monitor = TrainingMonitor(
-            use_weights=lambda weights: self.set_weights(layout.split(trainer.model_weights(weights))),
-            score=self.score,
-            dev=dev,
-            dev_every=DEV_EVERY,
-            patience=self.patience,
-            watch=watch,
-            checkpoint=checkpoint,
-            fingerprints=training_fingerprints(self, sentences, dev, init) if checkpoint else {},
-            metric=self.metric,
-        )
-        with threadpool_limits(limits=1, user_api="blas"):
-            self.conclude(sentences, monitor.run(trainer.train))
+        prints = training_fingerprints(self, sentences, dev, init) if checkpoint else {}
+        learn_weights(self, trainer, corpus_size(sentences), dev, watch, checkpoint, prints)
         return self
 
     def encode(
         self, sentences: Sequence[Sentence], init: CRFTagger | None = None, classes: WordClasses | None = None
     ) -> tuple[EncodedCorpus, ParameterLayout]:
-        """Encode a corpus, keep all that is learned by counting, and return what the weights are learned from."""
+        """Encode a corpus, and `keep` the encoding."""
         from tagger.crf.encode import encode_corpus
 
-        encoding = encode_corpus(self, sentences, init, classes)
+        return self.keep(encode_corpus(self, sentences, init, classes))
+
+    def keep(self, encoding: Encoding) -> tuple[EncodedCorpus, ParameterLayout]:
+        """Keep all that is learned by counting, and return what the weights are learned from."""
         self.classes_, self.template_, self.scheme_ = encoding.tag_set, encoding.template, encoding.scheme
         self.lexicon_, self.seen_, self.trigram_keys_ = encoding.lexicon, encoding.seen, encoding.layout.trigrams
         self.features_, self.tag_parts_ = encoding.corpus.features, encoding.corpus.tag_parts
@@ -198,25 +188,29 @@ class CRFTagger(Tagger):
         self.threshold_, self.proposer_, self.missed_ = encoding.threshold, encoding.proposer, encoding.missed
         return encoding.corpus, encoding.layout
 
+    def selection(self) -> Selection:
+        """Return which parameters are learned, for features with values and for the chain."""
+        return ALL
+
     def uses_candidates(self, K: int, columns: bool) -> bool:
         """Return what candidates="auto" means for K tags, and for templates that look at columns."""
-        return self.order == 2 or (K > MAX_DENSE_TAGS and not columns)
+        return self.order == 2 or (self.order == 1 and K > MAX_DENSE_TAGS and not columns)
 
     def trainer(self, corpus: EncodedCorpus, layout: ParameterLayout, sentences: Sequence[Sentence]) -> Trainer:
         """Make the trainer of an encoded corpus."""
         from tagger.crf.trainer import Trainer
 
-        return Trainer(corpus, layout, **self.trainer_settings())
+        return Trainer(corpus, layout, **self.trainer_settings(), kept=layout.kept(self.selection()))
 
     def trainer_settings(self) -> dict[str, Any]:
         """Return the settings of a `Trainer`."""
         settings = {name: getattr(self, name) for name in ("l2", "l1", "max_iterations", "tolerance")}
         return settings | {"threads": self.threads or available_cores()}
 
-    def conclude(self, sentences: Sequence[Sentence], figures: dict[str, Any]) -> None:
+    def conclude(self, size: dict[str, int], figures: dict[str, Any]) -> None:
         """Finish a training whose weights are set: drop those that are zero, and write the summary."""
         self.drop_zeros()
-        self.summary_ = {"sentences": len(sentences), "tokens": sum(map(len, sentences))} | figures
+        self.summary_ = size | figures
         if self.proposer_ is not None:
             self.summary_ |= {"candidates": self.threshold_, "right tag no candidate": self.missed_}
 
@@ -224,13 +218,10 @@ class CRFTagger(Tagger):
         """Drop the parameters that an L1 penalty or rounding brought to zero, and features that have none left."""
         keep = self.weights_ != 0
         if not keep.all():
-            self.features_ = self.features_.restricted(keep)
-            self.weights_ = self.weights_[keep]
+            self.features_, self.weights_ = self.features_.restricted(keep), self.weights_[keep]
 
     def stored_settings(self) -> dict[str, Any]:
-        settings = super().stored_settings()
-        del settings["threads"], settings["partial"]  # they belong to the machine and to the corpus
-        return settings | {"features": Path(self.features).name, "candidates": str(self.candidates)}
+        return used_settings(self, super().stored_settings())
 
     def set_weights(self, weights: ChainWeights) -> None:
         """Set all weights; those of features are rounded."""
@@ -241,7 +232,8 @@ class CRFTagger(Tagger):
         self.posterior_weight_ = weights.posterior.astype(np.float32)
 
     def observer(self) -> Observer:
-        return Observer(self.lexicon_.form, self.features_.sources, self.lists_)
+        features, function = self.features_, function_of(self.features)
+        return Observer(self.lexicon_.form, features.sources, self.lists_, features.valued, function)
 
     def scorer_in_form(self) -> Scorer:
         if self.proposer_ is None:
@@ -282,9 +274,14 @@ class CRFTagger(Tagger):
     def transition_table(self) -> TransitionTable:
         return TransitionTable.of("weight", self.transitions_, self.start_, self.end_)
 
-    def score_terms(self, words: Words) -> Terms:
-        from tagger.crf.terms import crf_terms
+    def weight_rows(self) -> Iterator[tuple[str, str, float]]:
+        """List all weights as (feature, tag, weight)."""
+        return weight_rows(self)
 
+    def tables(self) -> LabeledTables:
+        return {"weights": lambda: LabeledRows(("feature", "tag", "weight"), self.weight_rows())}
+
+    def score_terms(self, words: Words) -> Terms:
         return crf_terms(self, words)
 
     def arrays(self) -> Arrays:
@@ -294,6 +291,4 @@ class CRFTagger(Tagger):
         restore_model(self, archive)
 
     def describe(self) -> dict[str, Any]:
-        proposer = self.proposer_.stored_settings() if self.proposer_ else None
-        template = {"template": self.template_, "separator": self.tag_parts_.separator}
-        return template | {"threshold": self.threshold_, "proposer": proposer}
+        return description(self)

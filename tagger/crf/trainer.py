@@ -6,20 +6,25 @@ and the weights, and returns a reason when it is time to stop.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tagger.chain.pack import PACK_TOKENS
 from tagger.crf.candidates.objective import CandidateLikelihood, count_arcs
-from tagger.crf.lbfgs import Function, Result, minimize
-from tagger.crf.objective import STEP_CELLS, Objective, PenalizedLikelihood
+from tagger.crf.lbfgs import Function, LossFunction, Result, minimize
+from tagger.crf.objective import STEP_CELLS, PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError, several
 from tagger.files import resources
-from tagger.models.monitor import TrainingMonitor
+from tagger.models.checkpoint import Checkpoint
+from tagger.models.monitor import ProgressCallback, TrainingMonitor
+from tagger.sentence import Sentence
+
+if TYPE_CHECKING:
+    from tagger.crf.tagger import CRFTagger
 
 DEV_EVERY = 5  # iterations between two scorings of the dev set
 WARM_UP = ((20, 20), (5, 15))  # (n, iterations): first on every twentieth sentence, then on every fifth
@@ -162,7 +167,7 @@ class Trainer:
             begin = Start(result.x, before + result.iterations, begin.evaluations + result.evaluations)
         return begin
 
-    def masked(self, likelihood: Objective) -> Function:
+    def masked(self, likelihood: LossFunction) -> Function:
         """Make a function whose gradient is zero at the parameters that are not trained."""
 
         if self.kept is None:
@@ -176,19 +181,46 @@ class Trainer:
 
         return function
 
-    def likelihood(self, sentences: np.ndarray | None) -> Objective:
+    def likelihood(self, sentences: np.ndarray | None) -> LossFunction:
         """Make the objective of these sentences, by default of all, over their candidates if they have any."""
         kind = PenalizedLikelihood if self.corpus.proposal is None else CandidateLikelihood
         groups = None if sentences is None else [sentences]
         return kind(self.corpus, self.layout, self.l2, self.threads, groups=groups)
 
 
-def first_scale(likelihood: Objective) -> np.ndarray:
+def learn_weights(
+    model: CRFTagger,
+    trainer: Trainer,
+    size: dict[str, int],
+    dev: Sequence[Sentence] | None,
+    watch: ProgressCallback,
+    checkpoint: Checkpoint | None,
+    fingerprints: dict[str, str],
+) -> None:
+    """Let a trainer find the weights of a model, with all that belongs to a training; `size` is that of the corpus."""
+    from threadpoolctl import threadpool_limits
+
+    monitor = TrainingMonitor(
+        use_weights=lambda weights: model.set_weights(trainer.layout.split(trainer.model_weights(weights))),
+        score=model.score,
+        dev=dev,
+        dev_every=DEV_EVERY,
+        patience=model.patience,
+        watch=watch,
+        checkpoint=checkpoint,
+        fingerprints=fingerprints,
+        metric=model.metric,
+    )
+    with threadpool_limits(limits=1, user_api="blas"):
+        model.conclude(size, monitor.run(trainer.train))
+
+
+def first_scale(likelihood: LossFunction) -> np.ndarray:
     """Scale the weights by count^-1/4: curvature grows with the count, but slower; the exponent is found by trial."""
     return np.asarray((likelihood.layout.counts + max(2 * likelihood.l2, 1.0)) ** -0.25)
 
 
-def preconditioner(likelihood: Objective, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
+def preconditioner(likelihood: LossFunction, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
     """Choose the scale of the variables for a minimisation that begins at these weights, and its first step.
 
     Away from zero weights the scale comes from the curvature there.

@@ -25,7 +25,9 @@ from tagger.evaluation.significance import Interval, interval
 from tagger.evaluation.spans import METRICS, score_by
 from tagger.models.base import Tagger
 from tagger.sentence import Sentence
-from tagger.tagging.workers import in_order
+from tagger.tagging.workers import Executor, processes
+
+ONE_PROCESS = processes(1)
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,18 @@ def fold_numbers(sentences: Sequence[Sentence], folds: int, seed: int, contiguou
 
 
 def cross_validate(
-    make: TaggerFactory, sentences: Iterable[Any], folds: int, seed: int = 0, jobs: int = 1, contiguous: bool = False
+    make: TaggerFactory,
+    sentences: Iterable[Any],
+    folds: int,
+    seed: int = 0,
+    run: Executor = ONE_PROCESS,
+    contiguous: bool = False,
 ) -> Iterator[Fold]:
-    """Train on all folds but one, in turn, and yield each `Fold` as it completes; `jobs` processes share the work."""
+    """Train on all folds but one, in turn, and yield each `Fold` as it completes; `run` shares out the work."""
     sentences = tagged_sentences(sentences, None, ("sentences", "tags"))
     numbers = fold_numbers(sentences, folds, seed, contiguous)
     blocks = ((([i for i, n in enumerate(numbers) if n == fold]), False) for fold in range(folds))
-    return in_order(partial(partial, judge_fold, make, sentences), blocks, jobs)  # the inner one is a worker's function
+    return run(partial(partial, judge_fold, make, sentences), blocks)  # the inner one is a worker's function
 
 
 def judge_fold(make: TaggerFactory, sentences: list[Sentence], members: list[int]) -> Fold:
@@ -104,7 +111,7 @@ def learning_curve(
     sentences: Iterable[Any],
     dev: Iterable[Any],
     points: int,
-    jobs: int = 1,
+    run: Executor = ONE_PROCESS,
     contiguous: bool = False,
     metric: str = "accuracy",
 ) -> Iterator[CurvePoint]:
@@ -119,7 +126,7 @@ def learning_curve(
     sizes = [max(1, len(order) >> power) for power in range(points)][::-1]
     blocks = (([sentences[i] for i in order[:size]], False) for size in dict.fromkeys(sizes))
     work = partial(curve_point, make, dev, metric)  # a worker's function
-    return in_order(partial(partial, work), blocks, jobs)
+    return run(partial(partial, work), blocks)
 
 
 def curve_point(make: TaggerFactory, dev: list[Sentence], metric: str, sentences: list[Sentence]) -> CurvePoint:

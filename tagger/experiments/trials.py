@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tagger.arrays.ragged import consecutive
-from tagger.corpus.labels import check_dev, training_sentences
+from tagger.corpus.labels import check_dev, corpus_size, training_sentences
 from tagger.crf.encode import form_of
 from tagger.crf.settings import check_settings
 from tagger.crf.tagger import CRFTagger
@@ -29,11 +31,14 @@ from tagger.files.resources import available_cores
 from tagger.models.monitor import DEV_SCORES
 from tagger.models.results import by_sentence
 from tagger.sentence import Sentence
+from tagger.tagging.workers import Executor
 
 if TYPE_CHECKING:
     from tagger.crf.lbfgs import Result
 
 FOLDS = 5
+FoldWork = tuple[Setting, "int | None", np.ndarray]  # the fold left out, and the weights to begin with
+FoldResult = tuple["Result", list[list[str]]]  # and the tags of the test set
 
 
 class SettingTrials:
@@ -47,8 +52,13 @@ class SettingTrials:
         init: CRFTagger | None = None,
         classes: WordClasses | None = None,
         watch: Callable[[], None] = lambda: None,
+        run: Executor | None = None,
     ) -> None:
-        """Encode the corpus; `watch` is called after every iteration, and an exception from it ends the trial."""
+        """Encode the corpus.
+
+        `watch` is called after every iteration, and an exception from it ends the trial. `run` trains the folds of a
+        trial in processes that encode the corpus again; `watch` is then called after every fold.
+        """
         from tagger.experiments.fold_likelihood import make_fold_likelihood
         from tagger.pooled.held_out import ParameterCounts
 
@@ -57,7 +67,8 @@ class SettingTrials:
         self.model.columns_ = model.columns_
         check_settings(self.model)
         self.sentences = training_sentences(sentences, None, form_of(init))
-        self.watch = watch
+        self.watch, self.run = watch, run
+        self.start = partial(fold_worker, model, sentences, dev, init, classes)
         corpus, self.layout = self.model.encode(self.sentences, init, classes)
         check_metric(self.model.metric, self.model.scheme_)
         self.cross_fitted, self.lengths = corpus.cross_fitted, corpus.lengths
@@ -87,19 +98,30 @@ class SettingTrials:
 
     def judge(self, setting: Setting) -> Trial:
         """Train with a setting, once for each test set, and measure the score on all of them together."""
-        gold: list[Sentence] = []
-        guesses: list[list[str]] = []
-        results = {}
-        for fold, sentences in self.test_sets.items():
-            results[fold] = self.train(setting, fold)
-            self.model.set_weights(self.layout.split(results[fold].x))
-            gold += sentences
-            guesses += self.predict(fold, sentences)
+        folds = [(setting, fold, self.first_weights(fold)) for fold in self.test_sets]
+        if self.run is None:
+            tested = list(map(self.train_and_tag, folds))
+        else:
+            tested = [self.watched(fold) for fold in self.run(self.start, [(fold, False) for fold in folds])]
+        results = {fold: result for fold, (result, _) in zip(self.test_sets, tested, strict=True)}
+        gold = list(chain.from_iterable(self.test_sets.values()))
+        guesses = list(chain.from_iterable(tags for _, tags in tested))
         weights = sum(int(np.count_nonzero(result.x)) for result in results.values()) // len(results)
         trial = Trial(setting, score_by(self.model.metric, gold, guesses) or 0.0, weights)
         if self.best is None or trial.score > self.best.score:
             self.best, self.results = trial, results
         return trial
+
+    def watched(self, tested: FoldResult) -> FoldResult:
+        """Return what another process has done, after a call of `watch`."""
+        self.watch()
+        return tested
+
+    def train_and_tag(self, work: FoldWork) -> FoldResult:
+        """Train with a setting and without a fold, starting from these weights, and tag its test set."""
+        result = self.train(*work)
+        self.model.set_weights(self.layout.split(result.x))
+        return result, self.predict(work[1], self.test_sets[work[1]])
 
     def predict(self, fold: int | None, sentences: list[Sentence]) -> list[list[str]]:
         """Tag a test set. The candidates of a fold come from HMMs that have not seen its sentences."""
@@ -110,16 +132,19 @@ class SettingTrials:
         tags = np.array(self.model.classes_, dtype=object)[lattice.best()].tolist()
         return by_sentence(sentences, [(np.arange(len(sentences)), tags)])
 
-    def train(self, setting: Setting, fold: int | None) -> Result:
-        """Minimize the loss without a fold, starting from the weights of the best trial so far."""
+    def first_weights(self, fold: int | None) -> np.ndarray:
+        """Return the weights that a training without this fold starts from: those of the best trial so far."""
+        return self.results[fold].x if self.results else self.layout.centre
+
+    def train(self, setting: Setting, fold: int | None, begin: np.ndarray | None = None) -> Result:
+        """Minimize the loss without a fold, starting from these weights, by default its `first_weights`."""
         from threadpoolctl import threadpool_limits
 
         from tagger.crf.lbfgs import minimize
         from tagger.crf.trainer import preconditioner
 
-        begin = self.results[fold].x if self.results else self.layout.centre
         keep = self.parameters.kept(self.counts[fold], setting.min_count, self.model.min_pair_count)
-        begin = np.where(keep, begin, 0.0)
+        begin = np.where(keep, self.first_weights(fold) if begin is None else begin, 0.0)
         self.likelihood.l2 = setting.l2
         self.likelihood.leave_out(fold)
 
@@ -151,5 +176,11 @@ class SettingTrials:
         result = replace(self.results[None], reason=reason)
         self.model.set_params(**asdict(self.best.setting))
         self.model.set_weights(self.layout.split(result.x))
-        self.model.conclude(self.sentences, result.figures() | {DEV_SCORES[self.model.metric]: self.best.score})
+        figures = result.figures() | {DEV_SCORES[self.model.metric]: self.best.score}
+        self.model.conclude(corpus_size(self.sentences), figures)
         return self.model
+
+
+def fold_worker(*corpus: Any) -> Callable[[FoldWork], FoldResult]:
+    """Make the function that trains and tests a fold, in another process."""
+    return SettingTrials(*corpus).train_and_tag

@@ -49,6 +49,11 @@ class WordForms:
         return StringSpans.of(list(decomposed))
 
     @cached_property
+    def none(self) -> StringSpans:
+        """No string for any word."""
+        return StringSpans.yes(np.zeros(len(self), bool))
+
+    @cached_property
     def letter_classes(self) -> np.ndarray:
         """The `LetterClasses` of all letters of all words (letters,), as code points."""
         text = self.written.text.translate(LETTER_CLASSES)
@@ -180,7 +185,7 @@ def ending(n: int, words: WordForms) -> StringSpans:
 @feature_with_number
 def jamo(n: int, words: WordForms) -> StringSpans:
     """Return the last n letters of Korean words, syllables taken apart: an ending is often part of one (ㄴ in 간)."""
-    return last_letters(n, words.jamo)
+    return last_letters(n, words.jamo) if words.jamo.text else words.none
 
 
 @feature_with_pattern

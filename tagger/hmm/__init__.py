@@ -11,7 +11,8 @@ Read in this order:
 - `smoothing`: the Dirichlet smoothing used by `lexicalized` and `guesser`;
 - `scorer`: lattices of new text, and the terms of a path's score;
 - `em`: Baum–Welch for partly tagged text;
-- `summary`: what `tagger inspect` prints.
+- `summary`: what `tagger inspect` prints; `storage`: the arrays of a model file;
+- `textbook`: relative frequencies with a floor instead of all that, for `smoothing` and `unknown`.
 
 The idea: everything is counted in one pass; the only search is for a few smoothing constants, by leaving one out.
 """

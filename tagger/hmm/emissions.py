@@ -75,6 +75,11 @@ class EmissionModel:
         raw = RawTextTable(WordTagTable.empty(K), WordTagTable.empty(K))
         return cls(lexicon, prior, B, guesser, strength, rare_count, allowed, raw, np.ones((2, K)))
 
+    @property
+    def word_classes(self) -> WordClasses | None:
+        """The word classes that the guesser looks at, if there are any."""
+        return self.guesser.classes
+
     def __call__(self, forms: Sequence[WordForm]) -> tuple[np.ndarray, np.ndarray]:
         """Compute log P(x | t), (words, K), and the words' places in the lexicon; unseen words count as seen once."""
         words, first = split_forms(forms)

@@ -13,6 +13,7 @@ formula is P(w | u, v) for them. κ and κ' maximise the leave-one-out likelihoo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +22,10 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import KeyedValues, count_keys, find_keys
 from tagger.arrays.npz import MAX_COUNT, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows
+from tagger.corpus.partial import OPEN
 from tagger.hmm.smoothing import best_kappa, subsample
 from tagger.hmm.transitions import NO_TOKEN, Steps, Transitions
+from tagger.words.lexicon import Lexicon
 
 # Places that are not entries of a frequent word. Both are negative, and only `arrivals` distinguishes them.
 NO_ENTRY = -1  # a frequent word with a tag never seen with it
@@ -103,11 +106,11 @@ class LexicalizedTransitions:
 
     @cached_property
     def before_seen(self) -> KeyedValues:
-        """count(u, v, x) / (count(u, v) + κ), under entry · (K + 1) + u."""
+        """count(u, v, x) / (count(u, v) + κ), under entry · (K + 1) + u; 0 for no entry, which is the last."""
         owners, width = self.before.owners, self.K + 1
         total = self.transitions.totals[self.before.tags * width + self.entries[owners] % self.K]
         values = self.before_counts / (total + self.kappas[0])
-        return KeyedValues(owners * width + self.before.tags, values, len(self.entries) * width)
+        return KeyedValues(owners * width + self.before.tags, values, (len(self.entries) + 1) * width)
 
     @cached_property
     def other_share(self) -> np.ndarray:
@@ -139,12 +142,28 @@ class LexicalizedTransitions:
 
     def arrivals(self, pairs: np.ndarray, emissions: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute log P(x | u, v), where `emissions` are log P(x | v)."""
-        share = np.where(places == NOT_FREQUENT, self.other_share[pairs], self.before_backoff[pairs])
-        scores = emissions + np.log(share)
+        scores = emissions + np.log(self.emission_share(pairs, places))
         counted = np.flatnonzero((places >= 0) & ~np.isneginf(emissions))
-        seen = self.before_seen(places[counted] * (self.K + 1) + pairs[counted] // (self.K + 1))
+        seen = self.counted_emissions(pairs[counted] // (self.K + 1), places[counted])
         scores[counted] = np.log(np.exp(scores[counted]) + seen)
         return scores
+
+    def emission_share(self, pairs: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return the weight of P(x | v) in P(x | u, v)."""
+        return self.emission_shares[np.where(places == NOT_FREQUENT, pairs, pairs + (self.K + 1) ** 2)]
+
+    @cached_property
+    def emission_shares(self) -> np.ndarray:
+        """The weight of P(x | v) for each pair, of words that are not frequent, then of frequent ones."""
+        return np.append(self.other_share, self.before_backoff)
+
+    def counted_emissions(self, u: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Compute the term of P(x | u, v) that is counted."""
+        return self.before_seen(self.entry_or_none(places) * (self.K + 1) + u)
+
+    def entry_or_none(self, places: np.ndarray) -> np.ndarray:
+        """Return the entry of each place, and one more, of no counts, where there is none."""
+        return np.where(places < 0, len(self.entries), places)
 
     def onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute log P(w | u, v, x)."""
@@ -160,8 +179,7 @@ class LexicalizedTransitions:
 
     def counted_onward(self, w: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute the term of P(w | u, v, x) that is counted."""
-        entry = np.where(places < 0, len(self.entries), places)  # one more, of no counts
-        return self.after_seen(entry * (self.K + 1) + w)
+        return self.after_seen(self.entry_or_none(places) * (self.K + 1) + w)
 
     def arrays(self) -> Arrays:
         arrays = {"frequent": narrow(self.entries), "frequent.others": self.others, "frequent.kappas": self.kappas}
@@ -188,3 +206,41 @@ def counted_rows(archive: Archive, name: str, count: int, width: int) -> tuple[R
     counts = archive.take(f"{name}.counts", "u", len(rows.tags))
     archive.check(int(counts.max(initial=0)) < MAX_COUNT, f"expected the counts {name!r} below {MAX_COUNT:,}")
     return rows, counts.astype(np.int64)
+
+
+def learn_transitions(
+    steps: Steps,
+    words: np.ndarray,
+    strings: Sequence[str],
+    lexicon: Lexicon,
+    emissions: Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]],
+    order: int,
+    rare_count: int,
+    lexicalize: bool = True,
+) -> LexicalizedTransitions:
+    """Learn from the steps of a text with the lexicon's `words` (N,), -1 if not in it, and the lexicon's `strings`.
+
+    Words seen more than `rare_count` times are frequent, unless `lexicalize` is False or the model is of first order.
+    """
+    K = steps.K
+    unigrams, bigrams = count_bigrams(steps)
+    steps = steps.without(OPEN)
+    transitions = Transitions.count(steps, unigrams, bigrams, order)
+    frequent = np.flatnonzero(np.bincount(words[words >= 0]) > rare_count)
+    if order == 1 or not lexicalize or not len(frequent):
+        return LexicalizedTransitions.unlexicalized(transitions)
+    entries, widths = lexicon.rows.entries(frequent)
+    scores, _ = emissions([strings[i] for i in frequent.tolist()])
+    P = np.exp(scores[np.repeat(np.arange(len(frequent)), widths), lexicon.rows.tags[entries]])
+    cells = lexicon.rows.owners[entries] * K + lexicon.rows.tags[entries]
+    return LexicalizedTransitions.count(transitions, steps, words, cells, P)
+
+
+def count_bigrams(steps: Steps) -> tuple[np.ndarray, np.ndarray]:
+    """Count the tags (K + 1,) and the tag bigrams (K + 1, K + 1) of steps, without open tags."""
+    width = steps.K + 1
+    closed = steps.w != OPEN
+    unigrams = np.bincount(steps.w[closed], minlength=width)
+    closed &= steps.v != OPEN
+    bigrams = np.bincount(steps.v[closed] * width + steps.w[closed], minlength=width**2)
+    return unigrams, bigrams.reshape(width, width)

@@ -6,22 +6,35 @@ of the lexicon, so hashing the suffixes of these words finds them all again.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tagger.hmm.affixes import Letters
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions
+from tagger.hmm.textbook.emissions import TextbookEmissions
+from tagger.models.labeled import LabeledRows, LabeledTables, SparseTable
 from tagger.models.summary import FormattedNumber, Section
 
+if TYPE_CHECKING:
+    from tagger.hmm.tagger import HMMTagger
+
 ROWS_SHOWN = 20
+WORDS_AT_ONCE = 4096
 NEXT_TAGS_SHOWN, NEXT_TAGS_OF_PAIR_SHOWN = 5, 4
 MIN_WORDS = 5  # rare words with a suffix, for it to be shown
 MAX_SUFFIX_LENGTH = 4
 LAMBDAS = ("a tag's own frequency", "the tag before", "the two tags before")
 
 
-def hmm_summary(classes: list[str], transitions: LexicalizedTransitions, emissions: EmissionModel) -> list[Section]:
-    """Build all tables of an HMM."""
+def hmm_summary(
+    classes: list[str], transitions: LexicalizedTransitions, emissions: EmissionModel | TextbookEmissions
+) -> list[Section]:
+    """Build all tables of an HMM; those of a textbook have no sizes and weights beyond their settings."""
+    if not isinstance(emissions, EmissionModel):
+        pairs = [likely_tags_of_pairs(classes, transitions)] if len(transitions.transitions.seen) else []
+        return [likely_tags(classes, transitions), *pairs]
     return [
         sizes(transitions, emissions),
         weights(transitions, emissions),
@@ -29,6 +42,33 @@ def hmm_summary(classes: list[str], transitions: LexicalizedTransitions, emissio
         *([likely_tags_of_pairs(classes, transitions)] if len(transitions.transitions.seen) else []),
         informative_suffixes(classes, emissions),
     ]
+
+
+def word_table(classes: list[str], emissions: EmissionModel | TextbookEmissions) -> SparseTable:
+    """Make the table of P(word | tag), tags × words, of all pairs that were seen in training."""
+    lexicon, words = emissions.lexicon, emissions.lexicon.words.strings()
+    owners, tags = lexicon.rows.owners, lexicon.rows.tags
+    if isinstance(emissions, TextbookEmissions) and emissions.missing is not None:
+        return SparseTable(classes, words, tags, owners, emissions.B, emissions.missing)
+    values = np.empty(len(tags))
+    for begin in range(0, len(words), WORDS_AT_ONCE):
+        at = slice(*np.searchsorted(owners, [begin, begin + WORDS_AT_ONCE]))
+        values[at] = np.exp(emissions(words[begin : begin + WORDS_AT_ONCE])[0])[owners[at] - begin, tags[at]]
+    return SparseTable(classes, words, tags, owners, values, np.full(len(classes), np.nan))
+
+
+def hmm_tables(model: HMMTagger) -> LabeledTables:
+    """Return functions that make the tables pi, A and B."""
+    tags = model.classes_
+
+    def pi() -> LabeledRows:
+        return LabeledRows(("tag", "probability"), zip(tags, model.pi_.tolist(), strict=True))
+
+    def A() -> LabeledRows:
+        cells = ((tags[i], tags[j], P) for i, row in enumerate(model.A_.tolist()) for j, P in enumerate(row))
+        return LabeledRows(("tag", "next tag", "probability"), cells)
+
+    return {"pi": pi, "A": A, "B": lambda: model.B_.labeled("tag", "word", "probability")}
 
 
 def sizes(transitions: LexicalizedTransitions, emissions: EmissionModel) -> Section:

@@ -9,7 +9,7 @@ P(word | tag). A model of first order has P(y_t | y_{t-1}) instead, and nothing 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,17 @@ from tagger.features.word_classes import WordClasses
 from tagger.files import resources
 from tagger.hmm.em import EMCallback, EMTrainer, partial_text
 from tagger.hmm.emissions import EmissionModel
-from tagger.hmm.lexicalized import LexicalizedTransitions
+from tagger.hmm.lexicalized import LexicalizedTransitions, count_bigrams, learn_transitions
 from tagger.hmm.scorer import first_order_scorer, path_terms, second_order_scorer
-from tagger.hmm.summary import hmm_summary
+from tagger.hmm.storage import model_arrays, restore_model
+from tagger.hmm.summary import hmm_summary, hmm_tables, word_table
+from tagger.hmm.textbook.emissions import TextbookEmissions, learn_emissions
+from tagger.hmm.textbook.settings import DEFAULT, TextbookSettings
+from tagger.hmm.textbook.tables import textbook_transitions, with_floor, without_end
 from tagger.hmm.transitions import Steps, Transitions
 from tagger.hmm.word_tags import WordTagTable
 from tagger.models.base import Tagger, Terms
+from tagger.models.labeled import LabeledTables, SparseTable
 from tagger.models.summary import Section, TransitionTable
 from tagger.normalization import NFC, normalized_keys
 from tagger.sentence import Sentence, Words
@@ -56,13 +61,25 @@ class HMMTagger(Tagger):
     scheme : str
         Span scheme of the tags: ``bio``, ``iob1``, ``bioes``, ``bmes`` or ``none``; ``auto`` recognises it. Steps that
         it forbids have no part in decoding.
+    smoothing : str
+        ``none`` (relative frequencies), ``add-k``, ``interpolation`` (Brants 2000) or ``default``, which adds
+        transitions and emissions of frequent words; the first two only with order 1.
+    unknown : str
+        What unknown words get: the ``floor`` for every tag, a guess from their ``suffix`` (Brants 2000), or the
+        ``default``, a guess from all of their spelling.
+    floor : float
+        Replaces every zero of pi, A and B in scoring, unless both of the above are ``default``.
+    pseudo_count : float
+        What ``add-k`` adds to each count.
 
     Attributes
     ----------
     classes_ : list of str
         The tags, sorted.
     pi_, A_, end_ : ndarray
-        P(first tag), P(next tag | tag) and P(end | tag), smoothed.
+        P(first tag), P(next tag | tag) and P(end | tag). With ``none`` and ``add-k`` there is no end: 1.
+    B_ : SparseTable
+        P(word | tag) of the pairs that were seen, tags × words.
 
     Examples
     --------
@@ -73,14 +90,24 @@ class HMMTagger(Tagger):
     """
 
     kind = "hmm"
+    later_settings = ("smoothing", "unknown", "floor", "pseudo_count")
     order: int = 2
     rare_count: int = 10
     suffix_length: int = 6
     partial: bool = False
     em_iterations: int = 3
     scheme: str = "auto"
+    smoothing: str = DEFAULT
+    unknown: str = DEFAULT
+    floor: float = 1e-8
+    pseudo_count: float = 1.0
     transition_model_: LexicalizedTransitions = field(init=False)
-    emission_model_: EmissionModel = field(init=False)
+    emission_model_: EmissionModel | TextbookEmissions = field(init=False)
+
+    @property
+    def textbook(self) -> TextbookSettings:
+        """The settings that make parts of the model those of textbooks."""
+        return TextbookSettings(*(getattr(self, setting.name) for setting in fields(TextbookSettings)))
 
     @property
     def transitions_(self) -> Transitions:
@@ -90,7 +117,7 @@ class HMMTagger(Tagger):
     @property
     def word_classes(self) -> WordClasses | None:
         """The word classes that the guesser looks at, if there are any."""
-        return self.emission_model_.guesser.classes
+        return self.emission_model_.word_classes
 
     @property
     def pi_(self) -> np.ndarray:
@@ -106,6 +133,11 @@ class HMMTagger(Tagger):
     def end_(self) -> np.ndarray:
         """P(end | last tag), (K,)."""
         return self.transitions_.A[:-1, -1]
+
+    @property
+    def B_(self) -> SparseTable:
+        """P(word | tag) of the pairs that were seen, tags × words."""
+        return word_table(self.classes_, self.emission_model_)
 
     def fit(
         self,
@@ -148,6 +180,8 @@ class HMMTagger(Tagger):
             If the sentences or the lexicon are.
         """
         self.check_settings()
+        given = {"partial": self.partial, "lexicon": bool(lexicon)}
+        self.textbook.check(given | {"classes": classes is not None and self.unknown != DEFAULT})
         sentences = training_sentences(X, y)
         dev_sentences(X_dev, y_dev)
         return self.learn(sentences, normalized_keys(lexicon or {}), classes and classes.normalized(NFC), watch)
@@ -162,13 +196,14 @@ class HMMTagger(Tagger):
         """Learn from sentences that are checked and in the model's normalisation form, as `fit` passes them."""
         choices = self.count(sentences, lexicon or {}, classes)
         self.scheme_ = training_scheme(self.scheme, sentences, self.classes_)
-        for text in partial_text(sentences, choices, self.classes_, self.emission_model_):
-            trainer = EMTrainer(text, self.transition_model_, self.emission_model_)
-            self.transition_model_, self.emission_model_ = trainer.learn(self.em_iterations, watch)
+        if isinstance(self.emission_model_, EmissionModel):
+            for text in partial_text(sentences, choices, self.classes_, self.emission_model_):
+                trainer = EMTrainer(text, self.transition_model_, self.emission_model_)
+                self.transition_model_, self.emission_model_ = trainer.learn(self.em_iterations, watch)
         return self
 
     def check_settings(self) -> None:
-        """Raise ValueError for settings that are invalid together."""
+        """Raise ValueError for settings that are invalid, alone or together."""
         if self.order not in (1, 2):
             raise ValueError(f"order: expected 1 or 2, got {self.order!r}")
         if self.partial and self.order == 1:
@@ -201,71 +236,50 @@ class HMMTagger(Tagger):
         first = np.zeros(len(tags), bool)
         first[np.cumsum(lengths) - lengths] = True
         allowed = WordTagTable.from_lexicon(lexicon, self.classes_)
-        self.learn_emissions(strings, words[closed], first[closed], tags[closed], allowed, classes)
-        self.count_transitions(Steps.of(tags, lengths, K), words, strings)
+        self.emission_model_ = learn_emissions(
+            self.textbook, self.lexicon_, strings, words[closed], first[closed], tags[closed], K, allowed, classes
+        )
+        steps = Steps.of(tags, lengths, K)
+        if self.textbook.counts_only:
+            self.transition_model_ = textbook_transitions(count_bigrams(steps)[1], self.textbook.k)
+        else:
+            settings = (self.emission_model_, self.order, self.rare_count, self.smoothing == DEFAULT)
+            self.transition_model_ = learn_transitions(steps, words, strings, self.lexicon_, *settings)
         self.summary_ = {"sentences": len(sentences), "tokens": len(tags)}
         return choices
 
-    def learn_emissions(
-        self,
-        strings: list[str],
-        words: np.ndarray,
-        first: np.ndarray,
-        tags: np.ndarray,
-        allowed: WordTagTable,
-        classes: WordClasses | None,
-    ) -> None:
-        """Set `emission_model_` from the lexicon's strings and the text's words (N,); `first` (N,) begin a sentence."""
-        seen_inside = np.bincount(words[~first], minlength=len(strings)) > 0
-        prior = np.bincount(tags, minlength=len(self.classes_)) / len(tags)
-        self.emission_model_ = EmissionModel.learn(
-            self.lexicon_, strings, seen_inside, prior, self.rare_count, self.suffix_length, allowed, classes
-        )
+    def scored_transitions(self) -> LexicalizedTransitions:
+        """Return the transitions without zeros."""
+        return with_floor(self.transition_model_, self.floor) if self.textbook.counts_only else self.transition_model_
 
-    def count_transitions(self, steps: Steps, words: np.ndarray, strings: list[str]) -> None:
-        """Set `transition_model_` from the steps, the text's words (N,), -1 if not in the lexicon, and its strings."""
-        K, width = steps.K, steps.K + 1
-        closed = steps.w != OPEN
-        unigrams = np.bincount(steps.w[closed], minlength=width)
-        closed &= steps.v != OPEN
-        bigrams = np.bincount(steps.v[closed] * width + steps.w[closed], minlength=width**2).reshape(width, width)
-        steps = steps.without(OPEN)
-        transitions = Transitions.count(steps, unigrams, bigrams, self.order)
-        rows = self.lexicon_.rows
-        frequent = np.flatnonzero(np.bincount(words[words >= 0]) > self.rare_count)
-        if self.order == 1 or not len(frequent):
-            self.transition_model_ = LexicalizedTransitions.unlexicalized(transitions)
-            return
-        entries, widths = rows.entries(frequent)
-        scores, _ = self.emission_model_([strings[i] for i in frequent.tolist()])
-        P = np.exp(scores[np.repeat(np.arange(len(frequent)), widths), rows.tags[entries]])
-        cells = rows.owners[entries] * K + rows.tags[entries]
-        self.transition_model_ = LexicalizedTransitions.count(transitions, steps, words, cells, P)
+    def shown_transitions(self) -> LexicalizedTransitions:
+        """Return the transitions for tables; a model without an end has 0 there."""
+        return without_end(self.transition_model_) if self.textbook.counts_only else self.transition_model_
 
     def scorer_in_form(self) -> Scorer:
-        allowed = self.allowed_steps()
+        allowed, transitions = self.allowed_steps(), self.scored_transitions()
         if self.order == 2:
-            return second_order_scorer(self.emission_model_, self.transition_model_, allowed)
-        return first_order_scorer(self.emission_model_, np.log(self.pi_), np.log(self.A_), np.log(self.end_), allowed)
+            return second_order_scorer(self.emission_model_, transitions, allowed)
+        A = transitions.transitions.A
+        pi, steps, end = (np.log(table) for table in (A[-1, :-1], A[:-1, :-1], A[:-1, -1]))
+        return first_order_scorer(self.emission_model_, pi, steps, end, allowed)
 
     def score_terms(self, words: Words) -> Terms:
-        return path_terms(words, self.classes_, self.emission_model_, self.transition_model_)
+        return path_terms(words, self.classes_, self.emission_model_, self.scored_transitions())
 
     def summarize(self) -> list[Section]:
-        return [*super().summarize(), *hmm_summary(self.classes_, self.transition_model_, self.emission_model_)]
+        return [*super().summarize(), *hmm_summary(self.classes_, self.shown_transitions(), self.emission_model_)]
 
     def transition_table(self) -> TransitionTable:
-        values = self.transitions_.A.copy()
+        values = self.shown_transitions().transitions.A.copy()
         values[-1, -1] = 0.0  # a sentence without words
         return TransitionTable("probability", values)
 
+    def tables(self) -> LabeledTables:
+        return hmm_tables(self)
+
     def arrays(self) -> Arrays:
-        return self.transitions_.arrays() | self.transition_model_.arrays() | self.emission_model_.arrays()
+        return model_arrays(self)
 
     def restore(self, archive: Archive) -> None:
-        K = len(self.classes_)
-        archive.check(self.order in (1, 2) and isinstance(self.rare_count, int), "expected the settings of an HMM")
-        self.emission_model_ = EmissionModel.restore(archive, K, self.rare_count)
-        self.lexicon_ = self.emission_model_.lexicon
-        transitions = Transitions.restore(archive, K)
-        self.transition_model_ = LexicalizedTransitions.restore(archive, transitions, len(self.lexicon_.words))
+        restore_model(self, archive)

@@ -73,6 +73,7 @@ class PooledTagger(CRFTagger):
     """
 
     kind = "pooled"
+    orders = (1, 2)
     order: int = 2
     tolerance: float = 1e-2
     pool_: np.ndarray = field(init=False)  # (3,), as MEMBERS
@@ -162,8 +163,8 @@ class PooledTagger(CRFTagger):
         by_token = self.scheme_ is None  # the best tags of tokens may form a tagging that a span scheme forbids
         return pooled_scorer(score, self.coverage_, counts / counts.sum(), self.opinions_, by_token)
 
-    def conclude(self, sentences: Sequence[Sentence], figures: dict[str, Any]) -> None:
-        super().conclude(sentences, figures)
+    def conclude(self, size: dict[str, int], figures: dict[str, Any]) -> None:
+        super().conclude(size, figures)
         self.summary_ |= {f"weight of the {name}": weight for name, weight in self.member_weights()}
 
     def member_weights(self) -> list[tuple[str, float]]:

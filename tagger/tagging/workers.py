@@ -12,6 +12,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tagger.errors import TaggerError
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 Block = TypeVar("Block")
 Result = TypeVar("Result")
 Work = Callable[[Any], Any]
+
+# Runs blocks somewhere and yields their results in order: `in_order` with a number of processes, or a cluster. It gets
+# the arguments `start` and `blocks` of `in_order`.
+Executor = Callable[[Callable[[], Work], Iterable[tuple[Any, bool]]], Iterator[Any]]
+
+
+def processes(jobs: int) -> Executor:
+    """Return the executor of this machine: `jobs` processes, or with 1 this one."""
+    return partial(in_order, jobs=jobs)
 
 
 def in_order(

@@ -10,8 +10,9 @@ import click
 
 from tagger.cli.console import display_name, write_json, write_text
 from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
-from tagger.cli.options import corpus_options, file_command, file_option, jobs_option, output_option, value_option
+from tagger.cli.options import corpus_options, file_command, file_option, output_option, value_option
 from tagger.cli.paths import INPUT
+from tagger.cli.scheduler import executor_options
 from tagger.corpus import line_of
 from tagger.corpus.conllu import comment
 from tagger.escaping import visible
@@ -21,6 +22,7 @@ from tagger.experiments.crossval import TaggerFactory, cross_validate
 from tagger.hmm.tagger import HMMTagger
 from tagger.reports.text import excerpt, padded, width
 from tagger.sentence import Sentence
+from tagger.tagging.workers import Executor
 
 FOLDS = 5
 SENTENCES_NAMED = 5  # of a group with the same words
@@ -35,7 +37,7 @@ SENTENCES_NAMED = 5  # of a group with the same words
 @click.argument("corpus", type=INPUT)
 @file_option("--against", INPUT, "Another corpus, e.g. test.txt; counts the sentences that are in both.")
 @value_option("--most", click.IntRange(0), 20, "Doubtful tags listed per kind.")
-@jobs_option
+@executor_options
 @corpus_options
 @click.option(
     "--json", "as_program", is_flag=True, help="Write JSON: everything; sentences, tokens and lines count from 1."
@@ -45,7 +47,7 @@ def command(
     corpus: str,
     against: str | None,
     most: int,
-    jobs: int,
+    run: Executor,
     corpus_options: CorpusOptions,
     as_program: bool,
     output: str,
@@ -62,7 +64,7 @@ def command(
     singletons, rare = corpus_check.only_once(sentences), corpus_check.unusual(sentences)
     disagreeing: list[Doubt] = []
     if len({tuple(sentence.words) for sentence in sentences}) >= FOLDS:
-        folds = cross_validate(TaggerFactory(HMMTagger, {}), sentences, FOLDS, jobs=jobs)
+        folds = cross_validate(TaggerFactory(HMMTagger, {}), sentences, FOLDS, run=run)
         disagreeing = corpus_check.contradicted(sentences, folds)
     in_both = None if others is None else corpus_check.common(sentences, others)
     if as_program:

@@ -18,6 +18,7 @@ from tagger.evaluation.significance import interval
 from tagger.evaluation.spans import METRICS, score_by
 from tagger.experiments.crossval import TaggerFactory, cross_validate
 from tagger.reports.text import between, percent
+from tagger.tagging.workers import Executor
 
 
 @experiment_command(
@@ -41,7 +42,7 @@ def command(
     seed: int,
     contiguous: bool,
     metric: str,
-    jobs: int,
+    run: Executor,
     corpus_options: CorpusOptions,
     as_program: bool,
     output: str,
@@ -57,7 +58,7 @@ def command(
         raise click.UsageError("--seed: expected no --contiguous, whose folds follow the order of CORPUS.")
     sentences = read_training_corpus(corpus, corpus_options, quiet, factory.settings.get("partial"))
     check_experiment(metric, factory, sentences, corpus, quiet)
-    results = cross_validate(factory, sentences, folds, seed, jobs, contiguous)
+    results = cross_validate(factory, sentences, folds, seed, run, contiguous)
     done = list(with_bar(results, "crossval", "fold", folds, quiet))
     golds, name = [[sentences[i] for i in fold.members] for fold in done], metric.replace("-", "_")
     scores = [score_by(metric, gold, fold.tags) or 0.0 for gold, fold in zip(golds, done, strict=True)]

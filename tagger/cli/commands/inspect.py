@@ -20,11 +20,17 @@ from tagger.reports.text import section_text
     "tagger inspect english.npz | less",
     "tagger inspect --report model.html",
     "tagger inspect -m english --card",
+    "tagger inspect hmm.npz --table A > A.tsv",
     short_help="Show what a model has learned.",
 )
 @click.argument("model", type=INPUT, metavar="[MODEL]", required=False)
 @model_option
 @click.option("--card", is_flag=True, help="Show the model card instead: corpus, licence, figures, limits.")
+@click.option(
+    "--table",
+    type=click.Choice(["pi", "A", "B", "weights"]),
+    help="Write one table as TSV instead: pi, A (transitions) or B (emissions) of an HMM, or the weights of a CRF.",
+)
 @click.option("--json", "as_program", is_flag=True, help="Write JSON: the same tables, with numbers.")
 @report_option
 @output_option
@@ -32,6 +38,7 @@ def command(
     model: str | None,
     model_paths: tuple[str, ...],
     card: bool,
+    table: str | None,
     as_program: bool,
     report: str | None,
     output: str,
@@ -45,11 +52,12 @@ def command(
     paths = (*([model] if model else []), *(model_paths if is_given("model_paths") or not model else ()))
     if len(paths) > 1:
         raise click.UsageError("-m: expected one model, got several. Inspect one at a time.")
-    if card and (report or as_program):
-        raise click.UsageError("--card: expected no --json and no --report: a card is text.")
+    if (card or table) and (report or as_program or (card and table)):
+        option, other, kind = ("--card", "--table", "text") if card else ("--table", "--card", "TSV")
+        raise click.UsageError(f"{option}: expected no --json, --report or {other}: it writes {kind}.")
     name = paths[0]
-    if card:
-        write_text(output, card_text(name))
+    if card or table:
+        write_text(output, card_text(name) if card else table_text(name, table or ""))
         return
     template = load_page_template(report, "model.html")
     loaded = load_model(name)
@@ -69,3 +77,14 @@ def card_text(path: str) -> str:
     if card is None:
         raise ModelError(f"{path}: expected a model with a card, got one without")
     return visible(card, "\n").rstrip("\n") + "\n"
+
+
+def table_text(path: str, name: str) -> str:
+    """Return a table of a model as TSV, control characters escaped."""
+    model = load_model(path)
+    tables = model.tables()
+    if name not in tables:
+        has = f"which has the tables {', '.join(tables)}" if tables else "which has none"
+        raise ModelError(f"{path}: expected a model with the table {name}, got one of kind {model.kind}, {has}")
+    table = tables[name]()
+    return "".join("\t".join(visible(str(cell)) for cell in row) + "\n" for row in [table.head, *table.rows])

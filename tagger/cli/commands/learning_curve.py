@@ -13,6 +13,7 @@ from tagger.cli.progress import with_bar
 from tagger.cli.spans import check_experiment, metric_option
 from tagger.experiments.crossval import CurvePoint, TaggerFactory, learning_curve
 from tagger.reports.curve import curve_page, last_gain
+from tagger.tagging.workers import Executor
 
 BAR_WIDTH = 40  # columns of the longest bar
 
@@ -37,7 +38,7 @@ def command(
     points: int,
     contiguous: bool,
     metric: str,
-    jobs: int,
+    run: Executor,
     corpus_options: CorpusOptions,
     as_program: bool,
     report: str | None,
@@ -54,7 +55,7 @@ def command(
     sentences = read_training_corpus(corpus, corpus_options, quiet, factory.settings.get("partial"))
     dev_sentences = read_tagged(dev, corpus_options)
     check_experiment(metric, factory, sentences, corpus, quiet)
-    done = learning_curve(factory, sentences, dev_sentences, points, jobs, contiguous, metric)
+    done = learning_curve(factory, sentences, dev_sentences, points, run, contiguous, metric)
     rows = list(with_bar(done, "train", "model", points, quiet))
     if report:
         title = f"Learning curve of {display_name(corpus)} ({factory.kind.kind})"

@@ -24,6 +24,8 @@ from tagger.cli.options import (
 )
 from tagger.cli.paths import InputFile
 from tagger.cli.raw_text import check_class_sources, class_options, load_word_classes
+from tagger.cli.scheduler import open_executor, scheduler_option
+from tagger.cli.sharded_training import train_on_shards
 from tagger.cli.spans import settle_scheme
 from tagger.cli.training import (
     check_monitoring,
@@ -60,7 +62,7 @@ crf_options = combine(
     click.option(
         "--tune", is_flag=True, help="Search --l2, --l1 and --min-count, by --dev or cross-validation, before training."
     ),
-    setting_option("--order", click.IntRange(1, 2), "Number of previous tags that a tag depends on."),
+    setting_option("--order", click.IntRange(0, 2), "Number of previous tags that a tag depends on; 0: no chain."),
     setting_option(
         "--candidates",
         CandidatesType(),
@@ -86,6 +88,7 @@ crf_options = combine(
         "--threads", type=Count(0, MAX_WORKERS), metavar="N", default=0, help="Threads, e.g. 4.  [default: all cores]"
     ),
     max_memory_option(FREE_MEMORY),
+    scheduler_option("Train"),
 )
 
 
@@ -100,6 +103,7 @@ crf_options = combine(
     "tagger train-crf train.txt --resume",
     "tagger train-crf medical.txt --init english.npz -o medical.npz",
     "tagger train-crf train.txt --features chunking --columns word,pos,tag -o chunks.npz",
+    "tagger train-crf shards/ --scheduler local:2 --max-memory 2G",
 )
 @crf_options
 def command(quiet: bool, **options: Any) -> None:
@@ -108,6 +112,9 @@ def command(quiet: bool, **options: Any) -> None:
     CORPUS may be - for standard input. The closing line names the model and the command to try next. Ctrl-C saves the
     best model so far. --tune starts its search from the given settings. If it is interrupted, it saves the best model
     tried on --dev; cross-validation has no model to save and only prints the best settings.
+
+    With --scheduler, CORPUS is a file or a folder of files. Workers read it in shards, so that no process has all of
+    it; with --max-memory, shards are kept on disk. --tune and --scheduler run the trials on the cluster.
     """
     train(CRFTagger, quiet, **options)
 
@@ -129,14 +136,21 @@ def train(
     init: str | None,
     unlabeled: tuple[str, ...],
     classes: str | None,
+    scheduler: str | None = None,
     members: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> None:
     """Train a CRF, or a model that is made of CRFs, as the options of a command say; `members` are passed to `fit`."""
     begin = time.perf_counter()
-    check_options(dev, tune, resume, settings)
+    check_options(kind, dev, tune, resume, settings)
     check_class_sources({"--init": init, "--unlabeled": unlabeled, "--classes": classes})
     check_monitoring(dev, checkpoint, quiet)
+    saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
+    if scheduler and not tune:
+        described = {"tokenizer": tokenizer, "dev": dev, "log": log, "classes": classes}
+        model = kind(**settings)
+        train_on_shards(model, scheduler, corpus, output, corpus_options, quiet, checkpoint=saved, **described)
+        return
     initial = load_initial(init) if init else None
     wanted = initial.wanted_columns_ if initial else wanted_columns(settings["features"], corpus_options.columns, quiet)
     corpus_options = corpus_options.with_wanted(wanted)
@@ -149,9 +163,9 @@ def train(
     model = kind(**settings | ({"order": initial.order} if initial else {}))
     remember_columns(model, corpus_options, sentences)
     model.tokenizer_ = tokenizer
-    saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with GracefulStop() as stop:
-        tuning = Tuning(model, sentences, dev_sentences, initial, table, quiet, stop) if tune else None
+        run = open_executor(scheduler) if scheduler else None
+        tuning = Tuning(model, sentences, dev_sentences, initial, table, quiet, stop, run) if tune else None
         if tuning is None or tuning.run():
             with progress_reporter(model.max_iterations, log, quiet, stop) as watch:
                 model.fit(
@@ -168,7 +182,7 @@ def train(
     save_and_report(model, output, begin, quiet, stop, saved, "iteration")
 
 
-def check_options(dev: str | None, tune: bool, resume: bool, settings: dict[str, Any]) -> None:
+def check_options(kind: type[CRFTagger], dev: str | None, tune: bool, resume: bool, settings: dict[str, Any]) -> None:
     """Refuse options that contradict each other."""
     if tune and resume:
         raise click.UsageError("--resume continues one training: replace --tune by the settings that it found.")
@@ -176,6 +190,10 @@ def check_options(dev: str | None, tune: bool, resume: bool, settings: dict[str,
         raise click.UsageError("--tune with --partial: expected --dev; a partly tagged corpus cannot be evaluated on.")
     if settings["order"] == 2 and settings["candidates"] == "all":
         raise click.UsageError("--order 2: expected --candidates auto or a number, got all. Use --order 1.")
+    if settings["order"] == 0 and kind is not CRFTagger:
+        raise click.UsageError("--order: expected 1 or 2, got 0. Use `tagger train-crf --order 0`.")
+    if settings["order"] == 0 and settings["candidates"] not in ("auto", "all"):
+        raise click.UsageError(f"--order 0: expected --candidates auto or all, got {settings['candidates']}.")
 
 
 def load_initial(path: str) -> CRFTagger:
