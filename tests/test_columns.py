@@ -232,6 +232,7 @@ def test_features_look_at_columns_as_they_are_and_through_functions():
         (r"match:/\/#&\]/[0] # &", [r"match:/\/#&\]/[0]"]),
         ("extract:/(?i)[a-c]+$/ & word[1]", ["extract:/(?i)[a-c]+$/[0]", "word[1]"]),
         ("column:2[0]&column:3-4[1]", ["column:2[0]", "column:3-4[1]"]),
+        ("match:/^[^a-z]*[A-Z]*[0-9]*$/[0]", ["match:/^[^a-z]*[A-Z]*[0-9]*$/[0]"]),  # three quantifiers
     ],
 )
 def test_patterns_may_hold_the_signs_of_templates(line, features):
