@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tagger.arrays.keyed import find_keys
+
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplication modulo 2^64 is a bijection
 
 
@@ -47,3 +49,19 @@ class Keys:
         hashes = keys.astype(np.uint64) * MULTIPLIER
         rank = self.index.find(hashes)
         return np.where(self.index.numbers[rank] == hashes, self.order[rank], -1)
+
+
+class AscendingKeys:
+    """Ascending integers that are searched for; as soon as more have been asked for than there are, by an index."""
+
+    def __init__(self, keys: np.ndarray) -> None:
+        self.keys, self.asked = keys, 0
+        self.index: Keys | None = None
+
+    def find(self, keys: np.ndarray) -> np.ndarray:
+        """Return the index of each key, -1 for absent keys."""
+        self.asked += len(keys)
+        if self.index is None and self.asked < len(self.keys):  # an index would cost more than it saves
+            return find_keys(self.keys, keys)
+        self.index = self.index or Keys(self.keys)
+        return self.index.find(keys)

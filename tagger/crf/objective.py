@@ -14,7 +14,7 @@ the same bits.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -28,6 +28,7 @@ from tagger.chain.forward_backward import forward_backward, sum_kernel
 from tagger.chain.pack import PACK_TOKENS, Pack, batches
 from tagger.chain.scores import Chain, forbid, path_scores
 from tagger.corpus.partial import Choices
+from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.score_tables import Cells, TableBuilder, step_cells
 
@@ -45,7 +46,7 @@ class PackLoss:
     steps: np.ndarray | None = None  # of the parameters of features of steps in the pack
 
 
-class Objective(ABC):
+class Objective(LossFunction):
     """A function from weights to the loss of a corpus in packs, and its gradient.
 
     `groups` hold the numbers of the sentences that count, by default one group with all of them; a pack has sentences

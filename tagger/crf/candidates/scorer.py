@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagger.arrays.keyed import KeyedValues
+from tagger.chain.candidate_kernels import TrellisScores
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates, CandidateScorer
 from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer
@@ -98,7 +99,7 @@ class CRFNodes:
 
 
 @dataclass(frozen=True)
-class CRFScores:
+class CRFScores(TrellisScores):
     """The scores of a CRF for a trellis."""
 
     table: ChainTable
