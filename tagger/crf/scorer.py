@@ -93,17 +93,23 @@ class FeatureScorer:
         tokens, tags = candidates.tokens[nodes], candidates.tags[nodes]
         places, around = laid_out(rows, lengths, self.features.margin, (BEFORE, AFTER))
         windows = Windows((), places[tokens], around)
-        scores = self.one_word_scores(windows, tags)
+        out = np.zeros(len(candidates.tags))
+        out[nodes] = self.one_word_scores(windows, tags) + self.several_word_scores(windows, tags)
+        return out
+
+    def several_word_scores(self, windows: Windows, tags: np.ndarray) -> np.ndarray:
+        """Add up the weights of the features of several words at each node, (nodes,)."""
         values = {name: self.cache.arrays[name] for name in self.functions_of_several}
+        if self.few and len(tags) <= FEW_TOKENS:
+            all_tags = np.zeros((len(tags), self.K))
+            self.few.add_several(all_tags, windows, values)
+            return all_tags[np.arange(len(tags)), tags]
         keys = (
             token_keys(self.features.templates[t], values, windows, self.features.radix) for t in self.of_several_words
         )
         ids = [self.ids(t, key) for t, key in zip(self.of_several_words, keys, strict=True)]
         params, owners = self.parameters.find(ids, tags)
-        scores += np.bincount(owners, weights=self.weights[params], minlength=len(nodes))
-        out = np.zeros(len(candidates.tags))
-        out[nodes] = scores
-        return out
+        return np.bincount(owners, weights=self.weights[params], minlength=len(tags))
 
     def one_word_scores(self, windows: Windows, tags: np.ndarray) -> np.ndarray:
         """Add up the weights of the features of one word at each node, (nodes,)."""

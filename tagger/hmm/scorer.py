@@ -19,7 +19,8 @@ from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer, dense_scorer
 from tagger.chain.pack import Pack
 from tagger.hmm.lexicalized import NOT_FREQUENT, LexicalizedTransitions
-from tagger.hmm.word_tags import WordForm
+from tagger.hmm.single.scores import SingleHMM, SingleSentence
+from tagger.hmm.word_tags import FirstWordForms, WordForm
 from tagger.models.base import Terms
 from tagger.sentence import Words
 from tagger.words.cache import WordCache
@@ -75,10 +76,11 @@ def second_order_scorer(
     always = None
     if allowed is not None:
         transitions, always = replace(transitions, allowed=allowed), always_candidate(allowed, emissions.prior)
-    cache = WordCache(candidates(emissions, transitions, always))
+    cache, firsts = WordCache(candidates(emissions, transitions, always)), FirstWordForms(emissions.forms)
+    hmm = SingleHMM.of(transitions)
 
     def score(sentences: list[Words]) -> Lattice:
-        forms = emissions.forms(sentences)
+        forms = firsts(sentences)
         lines = cache.find(forms)
         words, scores, tags, places = (cache.arrays[name] for name in ("words", "scores", "candidates", "places"))
 
@@ -88,7 +90,7 @@ def second_order_scorer(
             return emissions(windows.words)[0][windows.at(0)]
 
         lengths = list(map(len, sentences))
-        return candidate_lattice(lengths, transitions, lines, words, scores, tags, places, all_scores)
+        return candidate_lattice(lengths, transitions, lines, words, scores, tags, places, all_scores, hmm)
 
     return score
 
@@ -102,6 +104,7 @@ class PathScores:
     emissions: np.ndarray  # (nodes + 1,) log P(x | v)
     places: np.ndarray  # (nodes + 1,) of frequent words, as the model numbers them
     order: int = 2
+    hmm: SingleHMM | None = None  # for one sentence at a time
 
     def possible(self) -> np.ndarray:
         return ~np.isneginf(self.emissions[:-1])
@@ -115,6 +118,12 @@ class PathScores:
         emissions, places = (trellis.at_states(a[trellis.nodes]) for a in (self.emissions, self.places))
         pairs = tags[trellis.there] * (self.model.K + 1) + trellis.at_states(tags)
         return PairScores(self.model, pairs, places, self.model.arrivals(pairs, emissions, places))
+
+    def single(self) -> SingleSentence | None:
+        emissions = self.emissions.tolist()
+        if self.hmm is None or -np.inf in emissions:
+            return None
+        return SingleSentence(self.hmm, self.tags.tolist(), emissions, self.places.tolist())
 
 
 @dataclass(frozen=True)
@@ -154,6 +163,7 @@ def candidate_lattice(
     tags: np.ndarray,
     places: np.ndarray,
     all_scores: Callable[[np.ndarray], np.ndarray],
+    hmm: SingleHMM | None = None,
 ) -> CandidateLattice:
     """Make the lattice of sentences whose tokens (N,) have these lines.
 
@@ -180,7 +190,7 @@ def candidate_lattice(
             others = np.flatnonzero(np.isin(token, bound))
             place[others] = model.places(words[line[others]], tag[others])
         marked = (np.append(tag, K), np.append(emissions[token, column], 0.0), np.append(place, NOT_FREQUENT))
-        return Candidates(tag, np.bincount(token, minlength=len(lines))), PathScores(model, *marked)
+        return Candidates(tag, np.bincount(token, minlength=len(lines))), PathScores(model, *marked, hmm=hmm)
 
     return CandidateLattice(np.asarray(lengths, np.int64), K, propose)
 
