@@ -46,7 +46,7 @@ docs: $(DOCS)
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs build/docs
 	@echo "open build/docs/index.html"
 
-coverage: $(STAMP)
+coverage: $(OTHERS)
 	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term --cov-report=html:build/coverage
 
 format: $(STAMP)

@@ -53,7 +53,7 @@ def sessions(page: str) -> Iterator[Example]:
 def programs(page: str) -> Iterator[Example]:
     for block in PROGRAM.finditer(page):
         place = block.span("prints" if block["prints"] is not None else "program")
-        yield Example([sys.executable, "-c", block["program"]], block["program"], block["prints"], place)
+        yield Example(["python", "-c", block["program"]], block["program"], block["prints"], place)
 
 
 def prepare(folder: Path) -> None:
@@ -61,11 +61,15 @@ def prepare(folder: Path) -> None:
     shutil.copytree(ROOT / "data", folder / "data")
 
 
-def run(example: Example, folder: Path) -> str:
-    """Run an example; its output, or the reason why it failed as a RuntimeError."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+def run(example: Example, folder: Path, programs: Path = Path(sys.executable).parent) -> str:
+    """Run an example with `tagger` and `python` of the folder `programs`.
+
+    Return its output, or raise RuntimeError with the reason why it failed.
+    """
+    path = os.pathsep.join([str(programs), os.environ["PATH"]])
     environment = os.environ | {"PATH": path, "PYTHONUTF8": "1"}
-    done = subprocess.run(example.run, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8")
+    command = [shutil.which(example.run[0], path=path) or sys.executable, *example.run[1:]]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
         raise RuntimeError(f"{example.source}\n{done.stderr}")
     return done.stdout

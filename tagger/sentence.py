@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Words = Sequence[str]
 ANY = "?"  # instead of a tag: every tag is allowed
 NO_TAG = ""  # instead of a tag: the input has none
+FEATURES = "features"  # the column of a sentence that was given as dicts of features
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Sentence:
     offsets : sequence of (int, int), optional
         Start and end of each word in the text it was cut from, in characters.
     line : int, optional
-        Line of the file where the sentence begins, from 1.
+        Line of the file where the sentence begins, from 1. Of a sentence given as dicts of features, its number.
     retagged : bool, default False
         Whether the tags are newer than `layout`, whose probabilities then belong to older tags.
     columns : mapping of str to sequence of str, optional
@@ -168,6 +169,7 @@ def open_tokens(sentences: Iterable[Sentence]) -> int:
 
 LISTS = frozenset([list, tuple])
 LISTS_AND_SENTENCES = LISTS | {Sentence}
+FEATURE_TYPES = (dict, list, tuple, set)  # of the features of a token
 STRING = frozenset([str])  # `issuperset(map(type, …))` checks all words of a corpus without a Python loop
 
 
@@ -181,11 +183,36 @@ def columns_of(sentence: Sentence | Words) -> Mapping[str, Sequence[str]] | None
     return sentence.columns if isinstance(sentence, Sentence) else None
 
 
-def sentence_list(X: Iterable[Any], name: str = "X") -> list[Any]:
-    """List the sentences of any iterable, each as a Sentence or a list or tuple of strings; messages use `name`."""
+def sentence_list(X: Iterable[Any], name: str = "X", featured: bool = False) -> list[Any]:
+    """List the sentences of any iterable, each as a Sentence or a list or tuple of strings; messages use `name`.
+
+    If `featured`, a sentence may be a list of dicts of features, or of lists of strings, and becomes a Sentence.
+    """
     items = list(contents(X, name, "a list of sentences, each a list of words"))
     is_plain = LISTS_AND_SENTENCES.issuperset(map(type, items)) and only_strings(map(words_of, items))
-    return items if is_plain else [plain_sentence(item, f"{name}[{i}]") for i, item in enumerate(items)]
+    if is_plain:
+        return items
+    if featured:
+        items = [featured_sentence(item, i + 1) for i, item in enumerate(items)]
+    return [plain_sentence(item, f"{name}[{i}]") for i, item in enumerate(items)]
+
+
+def featured_sentence(item: Any, number: int) -> Any:
+    """Convert a list of dicts of features, or of lists of strings, to a Sentence whose words count its tokens."""
+    if isinstance(item, Sentence) or type(item) not in LISTS or not isinstance(next(iter(item), ""), FEATURE_TYPES):
+        return item
+    words = [str(t) for t in range(1, len(item) + 1)]
+    return Sentence(words, line=number, columns={FEATURES: item})
+
+
+def is_featured(sentence: Sentence) -> bool:
+    """Return whether a sentence has dicts of features, or lists of strings."""
+    return isinstance(next(iter((sentence.columns or {}).get(FEATURES, ())), ""), FEATURE_TYPES)
+
+
+def is_wordless(sentence: Sentence) -> bool:
+    """Return whether the words of a sentence only count its tokens."""
+    return is_featured(sentence) and sentence.words == tuple(str(t) for t in range(1, len(sentence) + 1))
 
 
 def tag_lists(y: Iterable[Any], name: str = "y") -> list[Sequence[str]]:

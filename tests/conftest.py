@@ -6,7 +6,7 @@ import pytest
 from browser import chromium, installed
 from hypothesis import settings
 from paths import TEST, TESTS, TRAIN
-from program import run
+from program import PATCHES, run
 
 settings.register_profile("tests", deadline=None)  # a busy machine is no failure
 settings.load_profile("tests")
@@ -15,8 +15,9 @@ settings.load_profile("tests")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# Tests of the work with other people's libraries are in integrations/. So are, by their mark, the cases of other files
-# that learn a network; cases with that name that are not in this list only read one, which takes no PyTorch.
+# Tests of the work with other people's libraries are in integrations/. So are, by their mark, the tests of other files
+# that open a browser, and the cases that learn a network; cases with that name that are not in this list only read one,
+# which takes no PyTorch. Others are marked where they are.
 INTEGRATIONS = TESTS / "integrations"
 LEARN_NETWORKS = {
     "test_containers",
@@ -38,8 +39,19 @@ def pytest_ignore_collect(collection_path, config):
 def pytest_collection_modifyitems(items):
     for item in items:
         learns_network = item.path.stem in LEARN_NETWORKS and "bilstm" in item.name.partition("[")[2].lower()
-        if learns_network or INTEGRATIONS in item.path.parents:
+        if learns_network or "browser" in item.fixturenames or INTEGRATIONS in item.path.parents:
             item.add_marker("integration")
+
+
+@pytest.fixture
+def patch(monkeypatch):
+    """Set a variable of a module for a test, here and in commands that `run` runs."""
+
+    def set_variable(module, name, value):
+        monkeypatch.setattr(module, name, value)
+        monkeypatch.setitem(PATCHES, (module.__name__, name), value)
+
+    return set_variable
 
 
 @pytest.fixture(scope="session")

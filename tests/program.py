@@ -1,28 +1,31 @@
 """Runs the command line, for tests of what it prints, how it ends and what it leaves behind.
 
-`run` forks this process, which has numpy and the package loaded already, and calls `tagger.cli.main` in the child: a
-command takes milliseconds instead of the half second of a new interpreter, and still has file descriptors, signals,
-limits and a working directory of its own. `run_process` and `start` begin a new interpreter, for tests of the process
-itself: signals, encodings, limits of memory, what is imported, and everything that uses torch, whose threads do not
-survive a fork.
+`run` has the command forked by a server (see forkserver.py): it takes milliseconds and still has file descriptors,
+signals, limits and a working directory of its own. What `monkeypatch` sets does not reach it; the fixture `patch`
+sets it there, too. `run_process` and `start` begin a new interpreter, which takes half a second, for tests of the
+process itself: signals, encodings, limits of memory, what is imported.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
+import pickle
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
-import traceback
-import warnings
+from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
-from typing import Any, NamedTuple, NoReturn
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from tagger.cli import COMMANDS, main
+from forkserver import call
+from paths import TESTS
 
 PROGRAM = [sys.executable, "-m", "tagger"]
+PATCHES: dict[tuple[str, str], Any] = {}  # what (module, name) is in commands that `run` runs
 WAIT = 60  # seconds, for what takes less than one on an idle machine
 
 
@@ -45,19 +48,15 @@ def as_bytes(text: str | bytes) -> bytes:
 
 
 @cache
-def preload() -> None:
-    """Import what commands import when they need it, once for all forks."""
-    commands = [f"tagger.cli.commands.{name}" for name in COMMANDS.values()]
-    lazy = [
-        "scipy.sparse",
-        "threadpoolctl",
-        "tqdm",
-        "tagger.crf.objective",
-        "tagger.crf.lbfgs",
-        "tagger.tagging.workers",
-    ]
-    for name in [*commands, *lazy]:
-        import_module(name)
+def server() -> str:
+    """Start the server that `run` has its commands from, once; return the path of its socket."""
+    seed = {name: value for name, value in os.environ.items() if name == "PYTHONHASHSEED"}
+    command = [sys.executable, str(TESTS / "forkserver.py")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    process = subprocess.Popen(command, env=environment(**seed), text=True, **pipes)
+    atexit.register(process.communicate)  # which closes its input
+    assert process.stdout
+    return process.stdout.readline().strip()
 
 
 def run(
@@ -66,55 +65,38 @@ def run(
     input: str | bytes = "",
     stdin: Any = None,
     stdout: Any = None,
+    keep: Sequence[int] = (),
     encoding: str = "utf-8",
     **env: str,
 ) -> Result:
-    """Run a command in a fork of this process, with `input` on its standard input.
+    """Run a command in a fork of the server, with `input` on its standard input.
 
-    `stdin` and `stdout` are open files or pipes to use instead, as a shell redirects; `encoding` is that of standard
-    output, as if set by PYTHONIOENCODING.
+    `stdin` and `stdout` are open files or pipes to use instead, as a shell redirects; `keep` are descriptors that it
+    inherits; `encoding` is that of standard output, as if set by PYTHONIOENCODING.
     """
-    preload()
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         given.write(as_bytes(input))
         given.seek(0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # on forks beside the threads of pytest-xdist
-            child = os.fork()
-        if not child:
-            streams = (stdin or given, stdout or out, err)
-            become_program(folder, [str(arg) for arg in args], environment(**env), streams, encoding)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        streams = enumerate([stdin or given, stdout or out, err])
+        files = {number: stream.fileno() for number, stream in streams} | dict(zip(keep, keep, strict=True))
+        place, words = str(Path(folder).absolute()), [str(arg) for arg in args]
+        patches = pickle.dumps(PATCHES)
+        code = call(server(), "tagger", words, place, environment(**env), files, encoding, patches)
         out.seek(0)
         err.seek(0)
         return Result(code, out.read().decode(encoding), err.read().decode())
 
 
-def become_program(
-    folder: Any, args: list[str], env: dict[str, str], streams: tuple[Any, Any, Any], encoding: str
-) -> NoReturn:
-    """Turn a fork of the tests into the program; never comes back."""
-    status: Any = 70  # an internal error, as in sysexits.h
-    try:
-        for descriptor, stream in enumerate(streams):
-            os.dup2(stream.fileno(), descriptor)
-        sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding=encoding)  # noqa: SIM115
-        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
-        os.environ.clear()
-        os.environ.update(env)
-        os.chdir(folder)
-        sys.argv = ["tagger", *args]
-        warnings.resetwarnings()
-        warnings.simplefilter("default")
-        main()
-    except SystemExit as leaving:
-        status = leaving.code
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
+def stand_ins(folder: Path) -> Path:
+    """Write programs `tagger` and `python` into the folder which the server runs; return the folder.
+
+    `python` takes `-c` only. They are for shell sessions, in which every command would be a new interpreter.
+    """
+    for name in ("tagger", "python"):
+        words = [sys.executable, "-IS", str(TESTS / "forkserver.py"), server(), name]
+        (folder / name).write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        (folder / name).chmod(0o755)
+    return folder
 
 
 def run_process(

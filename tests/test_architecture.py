@@ -12,12 +12,28 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tagger"
 CODE = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
 HEAVY = {
     "scipy": {"crf/candidates/node_tables.py", "crf/score_tables.py", "features/clustering.py"},
-    "threadpoolctl": {"crf/trainer.py", "features/clustering.py", "experiments/trials.py", "neural/numpy_network.py"},
+    "threadpoolctl": {
+        "crf/trainer.py",
+        "features/clustering.py",
+        "experiments/trials.py",
+        "neural/numpy_network.py",
+        "integrations/distributed/worker.py",
+    },
     "tqdm": {"cli/progress.py"},
+    "dask": {"integrations/distributed/cluster.py"},
+    "distributed": {
+        "cli/scheduler.py",  # types only, as in the next
+        "cli/sharded_training.py",
+        *(f"integrations/distributed/{name}.py" for name in ("cluster", "executor", "placement", "store", "training")),
+        "integrations/distributed/worker.py",
+    },
     "jieba": {"corpus/tokenizers/chinese.py"},
     "jinja2": {"reports/html.py"},
     "fsspec": {"files/remote.py"},
     "backports": {"files/zstd.py"},
+    "pyarrow": {"integrations/arrow.py"},
+    "pandas": {"integrations/frames.py"},
+    "polars": {"integrations/frames.py"},
     "torch": {f"neural/{name}.py" for name in ("__init__", "crf_layer", "tensors", "torch_network", "trainer")},
 }
 SHORT = {  # modules under 30 lines, and why

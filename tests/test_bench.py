@@ -56,6 +56,7 @@ def test_the_race_to_an_accuracy_takes_as_many_iterations_as_it_needs(goal, iter
     assert len(trained) <= 8
 
 
+@pytest.mark.integration
 def test_the_race_to_an_accuracy(tmp_path, monkeypatch, capsys):
     """Both programs run, ours with both orders; all reach the accuracy, and the table has a row for each."""
     pytest.importorskip("pycrfsuite")

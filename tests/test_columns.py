@@ -78,12 +78,29 @@ def test_iob2_has_comments_and_a_column_that_counts(tmp_path):
     assert render(sentence.with_tags(["X", "Y"]), "tsv").decode() == text.replace("\tO", "\tX").replace("B-LOC", "Y")
 
 
+@pytest.mark.parametrize("header, expected", [
+    ("word pos chunk", {"tags": ("B-NP",), "pos": ("DT",)}),
+    ("chunk pos token", {"tags": ("The",), "pos": ("DT",), "words": ("B-NP",)}),
+    ("word other chunk", {"tags": ("B-NP",), "pos": ("DT",)}),
+    ("word x pos chunk", {"tags": ("O",), "pos": ("B-NP",)}),
+])  # fmt: skip
+def test_a_header_line_of_other_names_is_no_token(tmp_path, header, expected):
+    """Columns are named by a model, or by the caller: the header decides on their order, if it has their names."""
+    row = "The DT B-NP" + (" O" if " x " in header else "")
+    (sentence,) = read(tmp_path, f"{header}\n{row}\n\n", format="columns", columns=NAMES)
+    found = {"words": sentence.words, "tags": sentence.tags, **sentence.columns}
+    assert {name: tuple(values) for name, values in found.items()} == {"words": ("The",)} | expected
+
+
 @pytest.mark.parametrize("separator, format", [(" ", "columns"), ("\t", "tsv")])
 def test_a_header_line_names_the_columns(tmp_path, separator, format):
     text = "Form pos ner\nthe D O\n\nTampa N B-LOC\nBay N I-LOC\n\n".replace(" ", separator)
     sentences = read(tmp_path, text, format=format)
     assert [s.tags for s in sentences] == [("O",), ("B-LOC", "I-LOC")] and sentences[0].columns == {"pos": ("D",)}
     assert read(tmp_path, text, format=format, tag_column="pos")[0].tags == ("D",)
+    assert (
+        read(tmp_path, text, format=format, columns="Form,pos,ner", word_column="Form", tag_column="ner") == sentences
+    )
     other = read(tmp_path, "pos word tag\nD the O\n".replace(" ", separator), format=format, columns=NAMES)
     assert other[0].words == ("the",) and other[0].columns == {"pos": ("D",)}  # by name, not by place
     no_header = read(tmp_path, "word pos\nthe D\na pos\n\n".replace(" ", separator), format=format)
@@ -215,6 +232,7 @@ def test_features_look_at_columns_as_they_are_and_through_functions():
         (r"match:/\/#&\]/[0] # &", [r"match:/\/#&\]/[0]"]),
         ("extract:/(?i)[a-c]+$/ & word[1]", ["extract:/(?i)[a-c]+$/[0]", "word[1]"]),
         ("column:2[0]&column:3-4[1]", ["column:2[0]", "column:3-4[1]"]),
+        ("match:/a*b*c*/", ["match:/a*b*c*/[0]"]),
     ],
 )
 def test_patterns_may_hold_the_signs_of_templates(line, features):
@@ -332,7 +350,8 @@ def test_a_model_remembers_the_names_of_its_columns(home):
     tagged = read_corpus_text(home, out)
     assert [s.columns for s in tagged] == [s.columns for s in gold] and tagged[0].tags == gold[0].tags
     (home / "other.tsv").write_text("pos\tx\tword\n" + "".join(f"{row[1]}\t0\t{row[0]}\n" for row in rows[:2]))
-    assert run(".", "tag", "other.tsv", "--columns", "pos,-,word").out.startswith("pos\tx\tword\t")
+    named = run(".", "tag", "other.tsv", "--columns", "pos,-,word").out
+    assert named.startswith("Nn\t0\tw0\t") and len(named.split("\n")) == 4  # the header is no token
     assert "column:pos" in run(".", "explain", "text.txt", "--input-format", "columns").out
     shown = run(
         ".", "features", "text.txt", "--input-format", "columns", "--columns", "word,pos", "--features", "chunking"
@@ -497,3 +516,13 @@ def test_what_would_be_read_as_a_comment_is_not_written():
     for words in (["-DOCSTART-", "a"], ["#", "a"]):
         with pytest.raises(CorpusError, match="cannot be written in this format"):
             render(Sentence(words[:1], ["X"], columns={"a": ["k"], "b": ["="]}), "columns")
+
+
+@pytest.mark.parametrize("pos, message", [
+    ('["D"]', "expected a list 'pos' of 2 strings or numbers, one for each word"),
+    ('"D N"', "expected a list 'pos' of 2 strings or numbers, one for each word"),
+    ('[["D"], "N"]', "expected a list 'pos' of 2 strings or numbers, one for each word"),
+])  # fmt: skip
+def test_a_list_that_does_not_fit_the_words_is_named(home, pos, message):
+    failed = run(".", "tag", "--input-format", "jsonl", input=f'{{"words": ["a", "b"], "pos": {pos}}}\n')
+    assert failed.code == 1 and message in failed.err and failed.err.count("\n") == 1

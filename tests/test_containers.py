@@ -85,7 +85,11 @@ CONTAINERS = {
 }
 
 
-@pytest.fixture(params=list(CONTAINERS))
+def marks(name):
+    return [pytest.mark.integration] if "pandas" in name or "Arrow" in name.split() else []
+
+
+@pytest.fixture(params=[pytest.param(name, marks=marks(name)) for name in CONTAINERS])
 def contain(request):
     return CONTAINERS[request.param]
 

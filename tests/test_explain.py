@@ -153,7 +153,7 @@ def test_features_have_the_same_text_from_their_numbers_as_from_the_words():
     for words in sentences:
         filled_in = filled(words, model.features_.templates)
         for row, texts in zip(model.features_.present(words), filled_in, strict=True):
-            assert row and {text for text, _ in row} <= set(texts)
+            assert row and {text for text, _, _ in row} <= set(texts)
 
 
 @pytest.mark.parametrize("kind", MODELS)

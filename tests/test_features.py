@@ -8,8 +8,9 @@ from program import run
 
 from tagger import CRFTagger, Sentence
 from tagger.errors import TemplateError
-from tagger.features.encoder import learn_features, token_keys, word_keys
+from tagger.features.encoder import learn_features
 from tagger.features.functions import FUNCTIONS, NUMBERED, WordForms, shape
+from tagger.features.keys import token_keys, word_keys
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import SHIPPED, Conjunct, describe, margin, parse_templates, template_text
 from tagger.normalization import MAX_WORD_LENGTH

@@ -18,7 +18,7 @@ from tagger.chain.single.dense import best_path
 from tagger.chain.viterbi import viterbi
 from tagger.crf import few_tokens
 from tagger.crf.scorer import FeatureScorer
-from tagger.features.joint_index import JointIndex
+from tagger.features.keys import JointIndex
 from tagger.features.template import parse_templates
 from tagger.hmm import word_tags
 from tagger.hmm.word_tags import FirstWord, FirstWordForms

@@ -77,9 +77,9 @@ def test_a_size_may_be_large_but_not_too_small(tmp_path, size, code):
     assert done.code == code and ("300M" in done.err) == (code == 2)
 
 
-def test_sentences_without_end(tmp_path, monkeypatch):
+def test_sentences_without_end(tmp_path, patch):
     assert inputs.MAX_SENTENCE_LENGTH == 1 << 20
-    monkeypatch.setattr(inputs, "MAX_SENTENCE_LENGTH", 1 << 15)
+    patch(inputs, "MAX_SENTENCE_LENGTH", 1 << 15)
     (tmp_path / "corpus.txt").write_text("the/D dog/N barks/V ./.\n" * 5 + "a/D " * 6000 + "\n")
     done = tagger(tmp_path, "train-hmm", "corpus.txt", "-o", "m.npz")
     assert done.code == 0 and "6,000" in done.err

@@ -42,6 +42,7 @@ from tagger.errors import CorpusError, FileError, ModelError, TaggerError, Templ
 from tagger.experiments.crossval import fold_numbers
 from tagger.features.template import parse_templates, template_text
 from tagger.files import resources
+from tagger.integrations.crfsuite import CRF
 from tagger.models.store import load_classes
 from tagger.neural.word_vectors import read_vectors
 
@@ -63,6 +64,10 @@ FILES = {  # what lies in the folder of a command
     "no-tag.txt": "a/X b/Y\nb/Y dog/\n",
     "no-slash-first.txt": "The_DT\n",
     "bad.tsv": "a\tX\nb\nc\tX\n\n",
+    "sizes.tsv": "word\tsize\ttag\na\t1\tX\nb\t2\tY\n\n",
+    "tall.tsv": "word\tsize\ttag\na\t1\tX\nb\ttall\tY\n\n",
+    "nan.tsv": "word\tsize\ttag\na\tnan\tX\n\n",
+    "number.txt": "number:size[0]\n",
     "columns.tsv": "a\tX\tx\tz\tu\n",
     "bad.conllu": "1\tdog\n",
     "no-tags.conllu": ROW.format("_", "NN"),
@@ -110,6 +115,10 @@ FORGED = {  # models whose description was changed
 REFUSED = {
     "train-hmm none.txt": "none.txt",
     "tag none.txt": "none.txt",
+    "train-crf tall.tsv --features number.txt --columns word,size,tag -q": "line 3:",
+    "train-crf nan.tsv --features number.txt --columns word,size,tag -q": "line 2:",
+    "train-crf sizes.tsv --features number.txt --columns word,size,tag -q --dev tall.tsv": "dev set: line 3:",
+    "train-crf good.txt --features number.txt": "good.txt",
     "tag .": ".",
     "train-hmm bad.txt": "bad.txt:2:",
     "train-crf bad.txt": "bad.txt:2:",
@@ -283,6 +292,11 @@ ONE = [Sentence(["a"], ["A"])]
 HMM = partial(HMMTagger, order=1)
 ZERO = np.zeros
 
+
+def no_features(sentence):
+    return []
+
+
 # Errors of the library: the class, and a call that raises it.
 CALLS = {
     "Sentence: fewer tags than words": (ValueError, lambda: Sentence(["a", "b"], ["X"])),
@@ -295,6 +309,18 @@ CALLS = {
     "fit: fewer lists of tags than sentences": (ValueError, lambda: HMM().fit([["a"]], [])),
     "fit: tags that are numbers": (TypeError, lambda: HMM().fit([["a"]], [[1]])),
     "fit: an empty corpus": (TrainingError, lambda: HMM().fit([])),
+    "fit: a feature that is not finite": (CorpusError, lambda: CRFTagger().fit([[{"a": float("nan")}]], [["A"]])),
+    "fit: a feature of no type": (CorpusError, lambda: CRFTagger().fit([[{}, {"a": None}]], [["A", "A"]])),
+    "fit: a feature without a name": (CorpusError, lambda: CRFTagger().fit([[{1: "a"}]], [["A"]])),
+    "fit: features that are a number": (CorpusError, lambda: CRFTagger().fit([[{}, 7]], [["A", "A"]])),
+    "fit: features of no words, order 2": (TrainingError, lambda: CRFTagger(order=2).fit([[{}]], [["A"]])),
+    "fit: features and a template": (TrainingError, lambda: CRFTagger(features="chunking").fit([[{}]], [["A"]])),
+    "fit: too few features by a function": (
+        CorpusError,
+        lambda: CRFTagger(features=lambda s: []).fit([["a"]], [["A"]]),
+    ),
+    "predict: dicts for words": (TypeError, lambda: HMM().fit(ONE).predict([[{"a": 1}]])),
+    "predict: words for dicts": (CorpusError, lambda: CRFTagger().fit([[{"a": 1}]], [["A"]]).predict([["a"]])),
     "fit: order 3": (ValueError, lambda: HMMTagger(order=3).fit(ONE)),
     "fit: unknown smoothing": (ValueError, lambda: HMMTagger(smoothing="some").fit(ONE)),
     "fit: no smoothing with order 2": (ValueError, lambda: HMMTagger(smoothing="none").fit(ONE)),
@@ -326,6 +352,9 @@ CALLS = {
     "pipe: one text": (TypeError, lambda: HMM().fit(ONE).pipe("She runs")),
     "pipe: no processes": (ValueError, lambda: HMM().fit(ONE).pipe(["a"], jobs=0)),
     "pipe: empty batches": (ValueError, lambda: HMM().fit(ONE).pipe(["a"], batch_size=0)),
+    "CRF: another algorithm": (TrainingError, lambda: CRF(algorithm="ap").fit([[{}]], [["A"]])),
+    "CRF: words for dicts": (TypeError, lambda: CRF().fit([["a"]], [["A"]])),
+    "CRF: not fitted": (TaggerError, lambda: CRF().predict([[{}]])),
     "set_params: unknown": (ValueError, lambda: HMM().set_params(nonsense=1)),
     "evaluate: fewer lists than sentences": (ValueError, lambda: evaluate(ONE, [])),
     "evaluate: more tags than words": (ValueError, lambda: evaluate(ONE, [["A", "B"]])),
@@ -342,6 +371,9 @@ CALLS = {
     "template: a number too many": (TemplateError, lambda: parse_templates("word:3[0]")),
     "template: a falling range": (TemplateError, lambda: parse_templates("suffix:4-1[0]")),
     "template: a bracket open": (TemplateError, lambda: parse_templates("word[0")),
+    "template: a number without a name": (TemplateError, lambda: parse_templates("number[0]")),
+    "template: dicts and words": (TemplateError, lambda: parse_templates("attributes:x & word[0]")),
+    "template: a number of steps": (TemplateError, lambda: parse_templates("@ number:x[0]")),
     "template: too far": (TemplateError, lambda: parse_templates("word[1000]")),
     "template: too many parts": (TemplateError, lambda: parse_templates("bias & bias & bias & bias")),
     "template: nothing": (TemplateError, lambda: parse_templates("# only a comment")),

@@ -56,8 +56,11 @@ def test_words_with_two_tags_are_ambiguous():
     assert (found.known_tokens, found.known_accuracy) == (3, pytest.approx(2 / 3))
 
 
+@pytest.mark.integration
 def test_figures_equal_those_of_scikit_learn():
     import numpy as np
+
+    pytest.importorskip("sklearn")
     from sklearn.metrics import accuracy_score, cohen_kappa_score, precision_recall_fscore_support
 
     random = np.random.default_rng(0)

@@ -13,10 +13,10 @@ from tagger.errors import TrainingError
 from tagger.neural import BiLSTMTagger
 
 
-def bilstm():
+def bilstm(**settings):
     pytest.importorskip("torch", reason="learning a BiLSTM needs PyTorch: pip install torch")
     sizes = {"word_size": 16, "letter_size": 8, "spelling_size": 8, "hidden_size": 16}
-    return BiLSTMTagger(**sizes, epochs=40, dropout=0.0, learning_rate=0.02)
+    return BiLSTMTagger(**sizes, epochs=40, dropout=0.0, learning_rate=0.02, **settings)
 
 
 MODELS = {
@@ -31,6 +31,7 @@ MODELS = {
     "crf-second-order": lambda: CRFTagger(max_iterations=30, l2=0.05, order=2),
     "pooled": lambda: PooledTagger(max_iterations=60, l2=0.05),
     "bilstm": bilstm,
+    "bilstm-without-letters": lambda: bilstm(letters=False),
 }
 WORDS = [
     s.split() for s in ("the dog barks .", "a cat sleeps", "dogs bark at the big cat", "Stop !", "the cat", "stop")

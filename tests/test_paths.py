@@ -42,11 +42,13 @@ def shell(folder, line):
                 place = words.index(sign)
                 opened = stack.enter_context((folder / words.pop(place + 1)).open(mode))
                 stdin, stdout = (opened, stdout) if words.pop(place) == "<" else (stdin, opened)
+        pipes = []
         for i, word in enumerate(words):
             if word.startswith("PIPE:"):
-                words[i] = f"/dev/fd/{stack.enter_context(piped(folder / word[5:])).fileno()}"
+                pipes.append(stack.enter_context(piped(folder / word[5:])).fileno())
+                words[i] = f"/dev/fd/{pipes[-1]}"
         assert words.pop(0) == "tagger"
-        return run(folder, *words, stdin=stdin, stdout=stdout)
+        return run(folder, *words, stdin=stdin, stdout=stdout, keep=pipes)
 
 
 @contextmanager

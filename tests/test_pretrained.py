@@ -26,13 +26,13 @@ LARGEST = 4_000_000  # bytes of a shipped model
 
 
 @pytest.fixture
-def english(models, tmp_path_factory, monkeypatch):
+def english(models, tmp_path_factory, patch):
     """The file of the only shipped model: small, with a card and a tokenizer, without hashes of sentences."""
     folder = tmp_path_factory.mktemp("pretrained")
     model = load_model(models / "hmm.npz")
     model.card_, model.tokenizer_, model.seen_ = CARD, "english", model.seen_[:0]
     save_model(model, folder / "english.npz")
-    monkeypatch.setattr(pretrained, "FOLDER", folder)
+    patch(pretrained, "FOLDER", folder)
     return folder / "english.npz"
 
 

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from program import stand_ins
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 from readme_sessions import PAGES, ROOT, examples, prepare, run
@@ -63,7 +64,13 @@ def test_figures_are_compared_as_closely_as_they_can_be(shown, real, same):
 
 
 # What an example uses, and the library that it needs for that.
-NEEDS = {"import torch": "torch", "train-bilstm": "torch", "--tokenize chinese": "jieba", "--report": "jinja2"}
+NEEDS = {
+    "import torch": "torch",
+    "train-bilstm": "torch",
+    "BiLSTMTagger(": "torch",
+    "--tokenize chinese": "jieba",
+    "--report": "jinja2",
+}
 NEEDS |= {
     f"import {library}": library for library in ("spacy", "nltk", "pandas", "polars", "pyarrow", "dask", "fsspec")
 }
@@ -84,6 +91,11 @@ def needed(of):
     return {library for example in of for part, library in NEEDS.items() if part in example.source}
 
 
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    return stand_ins(tmp_path_factory.mktemp("programs"))
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="sessions are written for bash")
 @pytest.mark.parametrize(
     "page",
@@ -93,13 +105,13 @@ def needed(of):
         if examples(text)
     ],
 )
-def test_examples_print_what_the_page_shows(page, tmp_path):
+def test_examples_print_what_the_page_shows(page, tmp_path, programs):
     prepare(tmp_path)
     for example in examples(TEXTS[page]):
         for library in needed([example]):
             if find_spec(library) is None:
                 pytest.skip(f"this example needs {library}: {example.source}")
-        printed = run(example, tmp_path)
+        printed = run(example, tmp_path, programs)
         if example.shown is not None:
             assert alike(example.shown, printed), f"{example.source}\n--- {page}\n{example.shown}\n--- now\n{printed}"
 

@@ -2,13 +2,27 @@
 
 import json
 
+import numpy as np
 import pytest
 from program import run
 from test_schemes import corpus
 
-from tagger import find_spans, load_model, read_corpus, recognize_scheme, write_corpus
+from tagger import (
+    CRFTagger,
+    HMMTagger,
+    PooledTagger,
+    Sentence,
+    find_spans,
+    load_model,
+    read_corpus,
+    recognize_scheme,
+    write_corpus,
+)
 from tagger.evaluation.span_errors import find_span_errors
 from tagger.evaluation.spans import score_by
+from tagger.models.explain import explain
+from tagger.reports.explanation import explanation_page
+from tagger.reports.html import page_template
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +170,53 @@ def test_the_report_has_a_section_of_spans(folder):
     (folder / "tags.txt").write_text("the/DT dog/NN\na/DT cat/NN\n")
     run(folder, "eval", "tags.txt", "--predictions", "tags.txt", "--report", "page.html")
     assert 'id="spans"' not in (folder / "page.html").read_text()
+
+
+@pytest.mark.parametrize("kind", [CRFTagger, HMMTagger, PooledTagger])
+def test_an_explanation_compares_with_a_path_that_the_scheme_allows(kind):
+    corpus = [
+        Sentence(words.split(), tags.split())
+        for words, tags in [
+            ("Ada Lovelace wrote to Ada", "B-P I-P O O B-P"),
+            ("to York wrote New York", "O B-L O B-L I-L"),
+            ("Lovelace in York in New York", "B-P O B-L O B-L I-L"),
+        ] * 2
+    ]  # fmt: skip
+    model = kind().fit(corpus)
+    numbers, allowed = {tag: k for k, tag in enumerate(model.classes_)}, model.allowed_steps()
+    words = ["Ada", "York", "wrote", "to", "New", "Lovelace"]
+    ((_, lattice),) = model.lattices([words])
+    (tags,), changed = model.predict([words]), 0
+    for t, token in enumerate(explain(model, [words])[0]):
+        if token.runner_up is None:
+            continue
+        rival = [numbers[tag] for tag in tags]
+        rival[t] = numbers[token.runner_up]
+        for word, tag in token.changes:
+            rival[words.index(word)] = numbers[tag]
+        assert allowed[[-1, *rival], [*rival, -1]].all()
+        changed += len(token.changes)
+        found = lattice.path_scores(np.array(rival))[0]
+        if kind is CRFTagger:
+            best = lattice.path_scores(np.array([numbers[tag] for tag in tags]))[0]
+            assert token.difference == pytest.approx(best - found, abs=1e-4)
+    assert changed or kind is HMMTagger
+    page = explanation_page(page_template("explanation.html"), explain(model, [words]))
+    assert page.count("</li>") >= len(words)
+
+
+def test_spans_of_older_tags_are_replaced_or_removed(folder):
+    words = find_one(read_corpus(folder / "dev.tsv"))
+    line = json.dumps({"words": words, "key": 1})
+    tagged = run(folder, "tag", "--input-format", "jsonl", "--output-format", "jsonl", input=line + "\n").out
+    assert json.loads(tagged)["spans"]
+    assert run(folder, "train-hmm", "train.tsv", "--scheme", "none", "-q", "-o", "free.npz").code == 0
+    again = json.loads(run(folder, "tag", "-m", "free.npz", "--input-format", "jsonl", input=tagged).out)
+    assert again.keys() == {"words", "tags", "key"}
+    own = json.dumps({"words": words, "spans": [[0, 1]]}) + "\n"
+    kept = run(folder, "tag", "-m", "free.npz", "--input-format", "jsonl", input=own).out
+    assert json.loads(kept)["spans"] == [[0, 1]]
+
+
+def find_one(sentences):
+    return list(next(s for s in sentences if find_spans(s.tags)).words)

@@ -84,8 +84,10 @@ def test_spans_are_those_of_conlleval(scheme, types):
             assert set(find_spans(tags)) == conlleval_spans(tags), tags
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_spans_are_those_of_seqeval(scheme):
+    pytest.importorskip("seqeval")
     import seqeval.scheme
     from seqeval.metrics.sequence_labeling import get_entities
     from seqeval.scheme import Entities
@@ -99,9 +101,11 @@ def test_spans_are_those_of_seqeval(scheme):
             assert set(find_spans(tags, scheme)) == {(one.tag, one.start, one.end) for one in entities}, tags
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_figures_are_those_of_seqeval(scheme, strict):
+    pytest.importorskip("seqeval")
     import seqeval.scheme
     from seqeval.metrics import classification_report
 

@@ -18,7 +18,7 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.ragged import consecutive, ranges
 
 P = 0x9E3779B97F4A7C15  # odd: 2^64 over the golden ratio
-SPANS_TOGETHER = 1 << 16  # hashed and copied together: the work arrays are 8 times as large as their bytes
+SPANS_TOGETHER = 1 << 14  # hashed and copied together: the work arrays are 8 times as large as their bytes
 P_INVERSE = pow(P, -1, 1 << 64)
 
 
@@ -103,6 +103,15 @@ class ByteStrings:
     def of(cls, strings: Sequence[str]) -> ByteStrings:
         """Encode strings, one after the other."""
         return StringSpans.of(strings).encoded()
+
+    @classmethod
+    def joined(cls, several: Sequence[ByteStrings]) -> ByteStrings:
+        """Concatenate strings, and their blobs."""
+        shifts = np.cumsum([0, *(len(strings.blob) for strings in several)]).tolist()
+        starts = [strings.starts + shift for strings, shift in zip(several, shifts, strict=False)]
+        ends = [strings.ends + shift for strings, shift in zip(several, shifts, strict=False)]
+        blob = np.concatenate([strings.blob for strings in several])
+        return cls(blob, np.concatenate(starts), np.concatenate(ends))
 
     def __len__(self) -> int:
         return len(self.starts)

@@ -8,6 +8,7 @@ dictionary of a million Python strings. (While a model is fitted, `words.vocabul
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.hash_index import HashIndex
 from tagger.arrays.npz import Archive, Arrays, narrow
 from tagger.arrays.ragged import sums_to
-from tagger.arrays.string_spans import ByteStrings, StringSpans
+from tagger.arrays.string_spans import SPANS_TOGETHER, ByteStrings, StringSpans
 
 MAX_COLLISIONS = 8  # strings of one hash: rarely 2 by chance; a hostile file could make every search long
 
@@ -40,6 +41,25 @@ class StringTable:
         ids = np.empty(len(order), np.int64)
         ids[order] = np.arange(len(order))
         return cls(encoded.take(order).compact(), encoded.hashes[order]), ids
+
+    @classmethod
+    def union(cls, tables: Sequence[StringTable]) -> tuple[StringTable, list[np.ndarray]]:
+        """Build the table of the strings of several tables; return it, and the ids in it of each table's strings."""
+        every = ByteStrings.joined([table.encoded for table in tables])
+        keys = np.concatenate([table.hashes for table in tables])
+        order = np.argsort(keys, kind="stable")
+        repeated = np.flatnonzero(keys[order[1:]] == keys[order[:-1]])  # as the one before
+        if not every.equal(order[repeated + 1], every, order[repeated]).all():  # different strings of one hash
+            strings = [string for table in tables for string in table.strings()]
+            union, _ = cls.build(list(dict.fromkeys(strings)))
+            return union, [union.find(table.strings()) for table in tables]
+        is_new = np.ones(len(order), bool)
+        is_new[repeated + 1] = False
+        ids = np.empty(len(order), np.int64)
+        ids[order] = np.cumsum(is_new) - 1
+        firsts = order[is_new]
+        union = cls(every.take(firsts).compact(), keys[firsts])
+        return union, np.split(ids, np.cumsum([len(table) for table in tables])[:-1])
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -99,13 +119,18 @@ class StringTable:
 
 
 def is_text(blob: np.ndarray, starts: np.ndarray) -> bool:
-    """Return whether the blob is UTF-8, and each string begins with the first byte of a code point."""
-    try:
-        blob.tobytes().decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return False
-    is_first = np.append(blob & 0xC0 != 0x80, True)  # an empty string may begin at the end
-    return bool(is_first[starts].all())
+    """Return whether the blob is UTF-8, and each string begins with the first byte of a code point; part by part."""
+    begins = starts[::SPANS_TOGETHER].tolist()
+    for number, (begin, end) in enumerate(pairwise([*begins, len(blob)])):
+        part, own = blob[begin:end], starts[number * SPANS_TOGETHER : (number + 1) * SPANS_TOGETHER] - begin
+        try:
+            part.tobytes().decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return False
+        is_first = np.append(part & 0xC0 != 0x80, True)  # an empty string may begin at the end
+        if not is_first[own].all():
+            return False
+    return True
 
 
 def as_spans(strings: Sequence[str] | StringSpans) -> StringSpans:

@@ -157,12 +157,12 @@ class CandidateLattice:
         if single is not None:
             return np.array(single)
         trellis = self.trellis(self.free)
-        states = forward_backward(candidate_sum(trellis, scores.on(trellis))).states[trellis.first :]
-        by_slot = np.bincount(trellis.here[trellis.first :], weights=states, minlength=len(trellis.nodes))
-        P = np.bincount(trellis.nodes, weights=by_slot, minlength=trellis.mark + 1)[:-1]
+        states = forward_backward(candidate_sum(trellis, scores.on(trellis))).states
+        P = np.zeros(trellis.mark + 1)
+        P[trellis.nodes[trellis.first : len(trellis.slot_states)]] = trellis.slot_sums(states)[trellis.first :]
         if self.free:
-            P[candidates.widths[candidates.tokens] == 1] = 1.0
-        return P
+            P[: trellis.mark][np.repeat(candidates.widths == 1, candidates.widths)] = 1.0
+        return P[:-1]
 
     def probabilities(self, tags: np.ndarray, same: np.ndarray) -> np.ndarray:
         return self.candidates.sums(self.node_marginals, tags, same)

@@ -71,7 +71,7 @@ def read_corpus(
     encoding: str = "utf-8",
     column: str = "upos",
     skipped: Skipped | None = None,
-    columns: Sequence[str] = (),
+    columns: str | Sequence[str] = (),
     word_column: str | None = None,
     tag_column: str | None = None,
 ) -> list[Sentence]:
@@ -90,9 +90,9 @@ def read_corpus(
         Column of CoNLL-U that has the tags: `upos` or `xpos`.
     skipped : Skipped, optional
         Record of faulty lines. If given, sentences with a fault are left out and counted there.
-    columns : sequence of str, optional
-        Names of the columns of a `tsv` or `columns` file in order, `-` for one to skip: ``["word", "pos", "tag"]``. Of
-        CoNLL-U, the columns to read beside words and tags (`lemma`, `feats`, `feats.Case`, `misc.KEY`).
+    columns : str or sequence of str, optional
+        Names of the columns of a `tsv` or `columns` file in order, `-` for one to skip: ``"word,pos,tag"``. Of CoNLL-U,
+        the columns to read beside words and tags (`lemma`, `feats`, `feats.Case`, `misc.KEY`).
     word_column, tag_column : str, optional
         Names of the columns with the words and the tags, if they are not `word` and `tag` (in jsonl `words`, `tags`).
 
@@ -113,7 +113,8 @@ def read_corpus(
     >>> from tagger import read_corpus
     >>> sentences = read_corpus("corpus.txt")
     """
-    names = ColumnNames(column, tuple(columns), word_column, tag_column)
+    named = ColumnNames.parsed(columns) if isinstance(columns, str) else tuple(columns)
+    names = ColumnNames(column, named, word_column, tag_column)
     return list(read_sentences(Lines(path, encoding, skipped), format, tagged=True, columns=names))
 
 

@@ -99,6 +99,7 @@ def header_names(head: Sequence[Sequence[str]], columns: ColumnNames) -> dict[st
     """Return the settings of `ColumnNames` in a header line; None if the first row is no header.
 
     A header has the names that are expected, or that of a word column and, not as a tag of other rows, of a tag column.
+    Where columns are named already, the header decides on their order if it has all of their names.
     """
     first = list(head[0]) if head else []
     lower = [cell.lower() for cell in first]
@@ -108,16 +109,22 @@ def header_names(head: Sequence[Sequence[str]], columns: ColumnNames) -> dict[st
         return {"names": tuple(first)}
     tags = [i for i, name in enumerate(lower) if name in TAG_NAMES]
     words = [i for i, name in enumerate(lower) if name in WORD_NAMES]
-    if columns.names or not words or not tags:
+    if not words or not tags:
         return None
     cells = Counter(row[tags[-1]] for row in head if len(row) > tags[-1])
     if cells[first[tags[-1]]] > 1:
         return None
     try:
-        named = ColumnNames(names=tuple(first))
+        ColumnNames(names=tuple(first))
     except CorpusError:
         return None
-    return {"names": named.names, "word": columns.word or first[words[0]], "tag": columns.tag or first[tags[-1]]}
+    named = columns.others() if columns.names else {}
+    if not set(named) <= set(first):
+        return {"names": columns.names}
+    word = columns.word or first[words[0]]
+    tag = columns.tag or next((first[i] for i in reversed(tags) if first[i] not in named), None)
+    names = [name if name in (word, tag, *named) or not columns.names else SKIPPED for name in first]
+    return {"names": tuple(names), "word": word, "tag": tag}
 
 
 def numbered(head: Sequence[Sequence[str]]) -> bool:

@@ -11,17 +11,19 @@ import numpy as np
 
 from tagger.errors import TrainingError, several
 from tagger.normalization import NFC, NormalizationForm, normalized_sentences
-from tagger.sentence import NO_TAG, Sentence, columns_of, sentence_list, tag_lists, words_of
+from tagger.sentence import NO_TAG, Sentence, sentence_list, tag_lists, words_of
 
 get_tags = attrgetter("tags")
 
 
-def tagged_sentences(X: Iterable[Any], y: Iterable[Any] | None, names: tuple[str, str] = ("X", "y")) -> list[Sentence]:
+def tagged_sentences(
+    X: Iterable[Any], y: Iterable[Any] | None, names: tuple[str, str] = ("X", "y"), featured: bool = False
+) -> list[Sentence]:
     """Combine words and tags in any containers to sentences; without `y`, X must hold tagged sentences.
 
-    `names` are those of the two parameters, for messages.
+    `names` are those of the two parameters, for messages. If `featured`, dicts of features may take the place of words.
     """
-    sentences = sentence_list(X, names[0])
+    sentences = sentence_list(X, names[0], featured)
     if y is None:
         if not all(map(isinstance, sentences, repeat(Sentence))) or None in map(get_tags, sentences):
             raise ValueError(f"{names[0]}: expected Sentences with tags, got others. Pass {names[1]}, or tag them")
@@ -31,17 +33,26 @@ def tagged_sentences(X: Iterable[Any], y: Iterable[Any] | None, names: tuple[str
     if len(sentences) != len(tags):
         raise ValueError(f"{names[1]}: expected {several(len(sentences), 'list')} of tags, got {len(tags):,}")
     pairs = zip(sentences, tags, strict=True)
-    return [Sentence(words_of(x), sentence_tags, columns=columns_of(x)) for x, sentence_tags in pairs]
+    return [Sentence(words_of(x), sentence_tags, **beside_words(x)) for x, sentence_tags in pairs]
 
 
-def dev_sentences(X_dev: Iterable[Any] | None, y_dev: Iterable[Any] | None) -> list[Sentence] | None:
+def beside_words(x: Any) -> dict[str, Any]:
+    """Return the columns of a sentence, and the number that messages about them use."""
+    return {"columns": x.columns, "line": x.line} if isinstance(x, Sentence) and x.columns else {}
+
+
+def dev_sentences(
+    X_dev: Iterable[Any] | None, y_dev: Iterable[Any] | None, featured: bool = False
+) -> list[Sentence] | None:
     """Return the sentences of a dev set, as `tagged_sentences` does; None if there is none."""
-    return None if X_dev is None else tagged_sentences(X_dev, y_dev, ("X_dev", "y_dev"))
+    return None if X_dev is None else tagged_sentences(X_dev, y_dev, ("X_dev", "y_dev"), featured)
 
 
-def training_sentences(X: Iterable[Any], y: Iterable[Any] | None, form: NormalizationForm = NFC) -> list[Sentence]:
+def training_sentences(
+    X: Iterable[Any], y: Iterable[Any] | None, form: NormalizationForm = NFC, featured: bool = False
+) -> list[Sentence]:
     """Return the non-empty training sentences, their words normalized."""
-    sentences = [sentence for sentence in tagged_sentences(X, y) if sentence.words]
+    sentences = [sentence for sentence in tagged_sentences(X, y, featured=featured) if sentence.words]
     if not sentences:
         raise TrainingError("expected at least one sentence to train on, got an empty corpus")
     original = [sentence.words for sentence in sentences]
@@ -49,7 +60,7 @@ def training_sentences(X: Iterable[Any], y: Iterable[Any] | None, form: Normaliz
     if normalized is original:
         return sentences
     pairs = zip(normalized, sentences, strict=True)
-    return [Sentence(words, sentence.tags, columns=sentence.columns) for words, sentence in pairs]
+    return [Sentence(words, sentence.tags, **beside_words(sentence)) for words, sentence in pairs]
 
 
 def corpus_size(sentences: Sequence[Sentence]) -> dict[str, int]:

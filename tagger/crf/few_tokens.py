@@ -1,7 +1,7 @@
 """Scores of the features of few tokens, all templates together.
 
 For a block of text, `FeatureScorer` works template by template: a dozen NumPy calls for each, on long arrays. For one
-sentence the calls are the cost. Here the features of all templates are looked up at once (`features.joint_index`), and
+sentence the calls are the cost. Here the features of all templates are looked up at once (`features.keys`), and
 their weights added in one call, in the order in which `FeatureScorer` adds them: the scores are the same, bit by bit.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tagger.features.encoder import Features
-from tagger.features.joint_index import JointTemplates
+from tagger.features.keys import JointTemplates
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import Template
 from tagger.words.windows import Windows

@@ -14,7 +14,7 @@ the same bits.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -28,9 +28,9 @@ from tagger.chain.forward_backward import forward_backward, sum_kernel
 from tagger.chain.pack import PACK_TOKENS, Pack, batches
 from tagger.chain.scores import Chain, forbid, path_scores
 from tagger.corpus.partial import Choices
+from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.score_tables import Cells, TableBuilder, step_cells
-from tagger.words.windows import Windows
 
 STEP_CELLS = 1 << 21  # of the transitions of a pack, where each step has its own
 
@@ -46,7 +46,7 @@ class PackLoss:
     steps: np.ndarray | None = None  # of the parameters of features of steps in the pack
 
 
-class Objective(ABC):
+class Objective(LossFunction):
     """A function from weights to the loss of a corpus in packs, and its gradient.
 
     `groups` hold the numbers of the sentences that count, by default one group with all of them; a pack has sentences
@@ -153,9 +153,8 @@ class PenalizedLikelihood(Objective):
         self.tags = corpus.tags[order]
         self.open = open_rows(corpus.choices, order, self.rows)
         self.residual = np.empty((len(order), self.tag_parts.columns), self.dtype)
-        windows = Windows(corpus.windows.words, corpus.windows.places[order], corpus.windows.around)
-        packed = replace(corpus, windows=windows)
-        self.tables, self.narrow = TableBuilder(packed, self.dtype, self.rows).build()
+        packed = corpus.at(order)
+        self.tables, self.narrow, self.wide = TableBuilder(packed, self.dtype, self.rows).build()
         self.steps: list[Cells] = []  # of each pack, for features of steps
         if corpus.features.step_templates:
             ids = packed.step_features()
@@ -167,6 +166,7 @@ class PenalizedLikelihood(Objective):
         chain_scores = list(forbid(self.layout.allowed, *chain_scores))
         w = w.astype(self.dtype)
         tables = self.map(lambda table: table.scores(w, self.tag_parts.columns), self.tables)
+        tables += [] if self.wide is None else [self.wide.weights(w)]
         return self.map(lambda i: self.pack_loss(i, self.chain(i, w, tables, *chain_scores)), self.used)
 
     def feature_gradient(self, residual: np.ndarray) -> np.ndarray:
@@ -175,6 +175,9 @@ class PenalizedLikelihood(Objective):
         sums = self.map(lambda i: self.narrow[i].gradient(residual[self.rows[i]]), self.used)
         for i, own in zip(self.used, sums, strict=True):
             gradient[self.narrow[i].params] += own
+        if self.wide is not None:
+            blocks = self.map(lambda block: block @ residual, self.wide.blocks)
+            gradient[self.wide.params] += np.concatenate(blocks).ravel()[self.wide.cells]
         return gradient
 
     def add_step_gradient(self, packs: list[PackLoss], gradient: np.ndarray) -> None:
@@ -190,12 +193,17 @@ class PenalizedLikelihood(Objective):
         return np.concatenate([steps.ravel()[self.layout.seen], *ends])
 
     def emissions(self, i: int, w: np.ndarray, tables: list[np.ndarray]) -> np.ndarray:
-        """Compute the emissions (n, K) of pack i: its narrow features, plus a row of each table."""
+        """Compute the emissions (n, K) of pack i: its narrow features, a row of each table, wide features with values.
+
+        The weights of the last follow the scores of the tables.
+        """
         E = self.narrow[i].scores(w, self.tag_parts.columns)
         added = np.empty_like(E)
-        for table, scores in zip(self.tables, tables, strict=True):
+        for table, scores in zip(self.tables, tables, strict=False):
             np.take(scores, table.index[self.rows[i]], axis=0, out=added, mode="clip")
             E += added
+        if self.wide is not None:
+            E += self.wide.packs[i] @ tables[-1]
         return self.tag_parts.spread(E)
 
     def chain(

@@ -6,7 +6,7 @@ chain: it has weights of features only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +14,11 @@ import numpy as np
 from tagger.arrays.ragged import consecutive, ranges
 from tagger.corpus.partial import OPEN, Choices
 from tagger.crf.candidates.proposal import Proposal
-from tagger.features.encoder import Features, token_keys, word_keys
+from tagger.features.encoder import Features
+from tagger.features.keys import token_keys, word_keys
 from tagger.features.tag_parts import TagParts
+from tagger.features.token_values import TokenValues, Triples
+from tagger.features.valued import ALL, Selection
 from tagger.words.windows import Windows
 
 NO_KEYS = np.empty(0, np.int64)
@@ -37,11 +40,15 @@ class EncodedCorpus:
     is_right: np.ndarray | None = None  # (nodes,) whether a node of the proposal is on an allowed path
     cross_fitted: Proposal | None = None  # the proposal without the right tags
     allowed: np.ndarray | None = None  # (K + 1, K + 1) the steps that a span scheme allows; None: all
+    valued: TokenValues | None = None  # numbers and dicts, for templates that look at any
 
     def templates_at(self, offset: int | None) -> list[int]:
-        """List the templates of one word at this offset; with None, those of several words."""
+        """List the templates of one word at this offset; with None, those of several words.
+
+        Templates of steps and of features with values are none of them.
+        """
         templates = enumerate(self.features.templates)
-        return [t for t, template in templates if template.offset == offset and not template.of_steps]
+        return [t for t, own in templates if own.offset == offset and not own.of_steps and not own.valued]
 
     def word_features(self, t: int, words: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Find the feature of distinct words and marks (words,) by template t, -1 for none."""
@@ -56,6 +63,15 @@ class EncodedCorpus:
     def step_features(self) -> list[np.ndarray]:
         """Find the features of the step to each token (N,), by template; those of first tokens do not count."""
         return [self.token_features(t) for t in self.features.step_templates]
+
+    def triples(self) -> Triples:
+        """Find the features with values of each token (N,), ordered by token."""
+        return self.features.triples(self.values, self.windows, self.valued)
+
+    def at(self, tokens: np.ndarray) -> EncodedCorpus:
+        """Return the corpus with the windows of these tokens."""
+        windows = Windows(self.windows.words, self.windows.places[tokens], self.windows.around)
+        return replace(self, windows=windows, valued=self.valued and self.valued.at(tokens))
 
 
 class ChainWeights(NamedTuple):
@@ -105,6 +121,15 @@ class ParameterLayout:
         self.bounds = np.cumsum([len(part) for part in counts])[:-1]
         self.size = len(self.counts)
         self.centre = np.zeros(self.size)  # the L2 penalty is the distance from here
+
+    def kept(self, selection: Selection) -> np.ndarray | None:
+        """Return which parameters (P,) are learned; the others stay zero. None for all."""
+        if selection == ALL:
+            return None
+        kept, (steps, starts, _, trigrams, _) = np.ones(self.size, bool), self.bounds.tolist()
+        kept[steps:starts] = self.counts[steps:starts] >= (selection.min_value or 0)
+        kept[starts:trigrams] = selection.edges
+        return kept
 
     def join(self, weights: ChainWeights) -> np.ndarray:
         """Join all weights to one vector; the inverse of `split`."""

@@ -12,16 +12,20 @@ the weights. The gradient is the transposed matrix times the residual, which for
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, csr_array
 
 from tagger.arrays.ragged import consecutive
 from tagger.crf.parameters import EncodedCorpus
 from tagger.features.encoder import Features
+from tagger.features.token_values import Triples
 from tagger.words.windows import MARKS
 
+WIDE_VALUES = 0.15  # a feature with values is wide if it has weights for this share of the tags, or more
+BLOCKS = 8  # of the transposed matrix of wide features with values
 NARROW = 0.15  # a template is narrow if its features have weights for fewer than this share of the tags
 
 
@@ -41,10 +45,12 @@ class Cells:
         shape: tuple[int, int],
         dtype: np.dtype,
         first_column: int = 0,
+        values: np.ndarray | None = None,
     ) -> Cells:
         """Build the cells of an array of this shape, where feature ids[i] fires in row rows[i]; -1 is none.
 
-        The columns of the array are those of the features' weights from `first_column` on.
+        The columns of the array are those of the features' weights from `first_column` on. Features may have values;
+        without them they are 1.
         """
         # A column per parameter of the features that fire. Its entries are the rows where its feature fires, times W,
         # plus the parameter's own tag; features are sorted, so `consecutive` lists those rows column after column.
@@ -52,10 +58,12 @@ class Cells:
         distinct, first, count = np.unique(ids[order], return_index=True, return_counts=True)
         params, widths = features.rows.entries(distinct)
         first, count = np.repeat(first, widths), np.repeat(count, widths)
-        cells = rows[order].astype(index_type(shape))[consecutive(first, count)]
+        entries = consecutive(first, count)
+        cells = rows[order].astype(index_type(shape))[entries]
         cells *= shape[1]
         cells += np.repeat(features.rows.tags[params] - first_column, count).astype(cells.dtype)
-        arrays = (np.ones(len(cells), dtype), cells, np.append(0, np.cumsum(count)))
+        amounts = np.ones(len(cells), dtype) if values is None else values[order].astype(dtype)[entries]
+        arrays = (amounts, cells, np.append(0, np.cumsum(count)))
         return cls(params, csc_array(arrays, shape=(shape[0] * shape[1], len(params))))
 
     def scores(self, weights: np.ndarray, W: int) -> np.ndarray:
@@ -101,6 +109,43 @@ class Table:
 
 
 @dataclass(frozen=True)
+class ValueMatrix:
+    """Wide features with values: tokens × features, times their weights (features, W), gives scores of tokens.
+
+    The gradient is the transposed matrix times the residual. It is stored too, in blocks of rows, so that threads share
+    the work and each sum has a fixed order.
+    """
+
+    params: np.ndarray  # of the features
+    cells: np.ndarray  # of each parameter in (features, W)
+    packs: list[csr_array]  # (n, features) for each pack
+    blocks: list[csr_array]  # (features of the block, N)
+    shape: tuple[int, int]  # features, W
+
+    @classmethod
+    def of(cls, corpus: EncodedCorpus, triples: Triples, packs: list[slice], dtype: np.dtype) -> ValueMatrix:
+        """Build the matrix of triples whose rows are those of the packs."""
+        N, rows = packs[-1].stop if packs else 0, corpus.features.rows
+        features, columns = np.unique(triples.ids, return_inverse=True)
+        params, widths = rows.entries(features)
+        F, W = len(features), corpus.tag_parts.columns
+        bounds = np.searchsorted(triples.rows, np.arange(N + 1))
+        matrix = csr_array((triples.values.astype(dtype), columns.astype(np.int32), bounds), shape=(N, F))
+        transposed = matrix.T.tocsr()
+        # Blocks of about the same number of entries.
+        cuts = np.searchsorted(transposed.indptr, np.linspace(0, len(columns), BLOCKS + 1)[1:-1])
+        blocks = [transposed[begin:end] for begin, end in pairwise([0, *cuts.tolist(), F])]
+        cells = np.repeat(np.arange(F) * W, widths) + rows.tags[params]
+        return cls(params, cells, [matrix[own] for own in packs], blocks, (F, W))
+
+    def weights(self, w: np.ndarray) -> np.ndarray:
+        """Lay out the weights as (features, W)."""
+        laid_out = np.zeros(self.shape, w.dtype)
+        laid_out.reshape(-1)[self.cells] = w[self.params]
+        return laid_out
+
+
+@dataclass(frozen=True)
 class TableBuilder:
     """Builds tables and narrow cells from templates, for tokens in the order of the packs."""
 
@@ -108,12 +153,24 @@ class TableBuilder:
     dtype: np.dtype
     packs: list[slice]
 
-    def build(self) -> tuple[list[Table], list[Cells]]:
-        """Build the tables, and for each pack the cells of its narrow features of several words."""
+    def build(self) -> tuple[list[Table], list[Cells], ValueMatrix | None]:
+        """Build the tables; for each pack the cells of its narrow features of several words, or with values; the rest.
+
+        The rest are wide features with values.
+        """
         tables = [self.word_table(offset) for offset in self.corpus.features.offsets]
         several = self.corpus.templates_at(None)
         narrow, wide = self.narrow_and_wide(several, [self.corpus.token_features(t) for t in several])
-        return tables + wide, [self.cells(narrow[:, rows]) for rows in self.packs]
+        if self.corpus.valued is None:
+            return tables + wide, [self.cells(narrow[:, rows]) for rows in self.packs], None
+        triples, W = self.corpus.triples(), self.corpus.tag_parts.columns
+        is_wide = self.corpus.features.rows.widths[triples.ids] >= WIDE_VALUES * W
+        matrix = ValueMatrix.of(self.corpus, triples.only(is_wide), self.packs, self.dtype)
+        triples = triples.only(~is_wide)
+        bounds = np.searchsorted(triples.rows, [(rows.start, rows.stop) for rows in self.packs]).tolist()
+        parts = [triples.only(slice(*bound)) for bound in bounds]
+        cells = [self.cells(narrow[:, rows], rows.start, part) for rows, part in zip(self.packs, parts, strict=True)]
+        return tables + wide, cells, matrix
 
     def word_table(self, offset: int) -> Table:
         """Build the table of all templates of one word at this offset, with a row for each word that occurs there."""
@@ -152,11 +209,18 @@ class TableBuilder:
         sums = csc_array((np.ones(N, self.dtype), index, np.arange(N + 1)), shape=(R, N))
         return Table(index.astype(np.int32), sums, self.cells(narrow), wide)
 
-    def cells(self, ids: np.ndarray) -> Cells:
-        """Build the cells of rows with the features `ids` (templates, rows), -1 for none."""
+    def cells(self, ids: np.ndarray, begin: int = 0, triples: Triples | None = None) -> Cells:
+        """Build the cells of rows with the features `ids` (templates, rows), -1 for none.
+
+        Features with values may be added; row 0 is `begin` there.
+        """
         templates, rows = ids.shape
         places, shape = np.tile(np.arange(rows), templates), (rows, self.corpus.tag_parts.columns)
-        return Cells.of(self.corpus.features, places, ids.ravel(), shape, self.dtype)
+        if triples is None:
+            return Cells.of(self.corpus.features, places, ids.ravel(), shape, self.dtype)
+        values = np.append(np.ones(ids.size, np.float32), triples.values)
+        places, ids = np.append(places, triples.rows - begin), np.append(ids, triples.ids)
+        return Cells.of(self.corpus.features, places, ids, shape, self.dtype, values=values)
 
 
 def step_cells(corpus: EncodedCorpus, ids: list[np.ndarray], dtype: np.dtype) -> Cells:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagger.errors import TrainingError
+from tagger.corpus.labels import check_dev
+from tagger.errors import CorpusError, TrainingError
 from tagger.escaping import quote
-from tagger.features.template import Template
+from tagger.evaluation.spans import check_metric
+from tagger.features.template import FEATURES_TEMPLATE, Template, token_values
 from tagger.models.checkpoint import corpus_fingerprint, fingerprint
-from tagger.sentence import Sentence
+from tagger.sentence import FEATURES, Sentence, is_featured, is_wordless
 
 if TYPE_CHECKING:
     from tagger.crf.tagger import CRFTagger
 
+FUNCTION = "function"  # begins the name of a function that makes features, in model files
 MIN_THRESHOLD, MAX_THRESHOLD = 1e-9, 0.5  # of a candidate's probability
 
 
@@ -29,6 +33,17 @@ def check_settings(model: CRFTagger) -> None:
         names = ("max_iterations", "min_count", "min_pair_count", "patience", "threads")
         settings = ", ".join(f"{name}={getattr(model, name)}" for name in names)
         raise TrainingError(f"expected whole numbers from 1 up (threads from 0), got {settings}")
+
+
+def check_dev_set(model: CRFTagger, dev: Sequence[Sentence] | None) -> None:
+    """Refuse a dev set that cannot be scored, before training begins."""
+    check_dev(model.classes_, dev)
+    check_metric(model.metric, model.scheme_)
+    if dev and model.features_.valued:
+        try:
+            token_values(model.features_.templates, model.observer()(dev))
+        except CorpusError as error:
+            raise CorpusError(f"dev set: {error}") from None
 
 
 def check_chain(order: int, candidates: str | float, orders: Sequence[int] = (0, 1, 2)) -> None:
@@ -50,6 +65,40 @@ def check_chain(order: int, candidates: str | float, orders: Sequence[int] = (0,
         raise TrainingError(f"candidates: {expected}, got {candidates!r}")
 
 
+def features_name(features: Any) -> str:
+    """Return the name of a template, or of a function that makes features."""
+    return features if isinstance(features, str) else f"{FUNCTION} {getattr(features, '__name__', 'features')}"
+
+
+def stored_features(model: CRFTagger) -> str:
+    """Return the name of a model's features for its file, without the folder of a template."""
+    if model.template_ == FEATURES_TEMPLATE and model.features == "default":
+        return FEATURES
+    return Path(model.features).name if isinstance(model.features, str) else features_name(model.features)
+
+
+def function_of(features: Any) -> Any:
+    """Return the function that makes features; of a model that was loaded without it, its name; None for templates."""
+    return features if callable(features) or features.startswith(FUNCTION) else None
+
+
+def uses_feature_dicts(model: CRFTagger, first: Sentence) -> bool:
+    """Return whether a corpus, given by its first sentence, has dicts of features, or a function makes them.
+
+    Raises an error for settings that need words.
+    """
+    if is_wordless(first):
+        name, chain = features_name(model.features), f"order={model.order} and candidates={model.candidates!r}"
+        if name not in ("default", FEATURES):
+            raise TrainingError(
+                f"features: expected 'default' with dicts of features, got {quote(name)}. Leave it out."
+            )
+        if model.order == 2 or model.candidates not in ("auto", "all"):
+            expected = "expected order 0 or 1 and candidates='all' with dicts of features: an HMM needs words"
+            raise TrainingError(f"{expected}, got {chain}")
+    return callable(model.features) or (is_featured(first) and model.features in ("default", FEATURES))
+
+
 def check_templates(order: int, templates: Sequence[Template]) -> None:
     """Refuse templates of steps where there are no steps."""
     steps = [str(template) for template in templates if template.of_steps]
@@ -58,7 +107,7 @@ def check_templates(order: int, templates: Sequence[Template]) -> None:
 
 
 def training_fingerprints(
-    model: CRFTagger, sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, init: CRFTagger | None
+    model: CRFTagger, sentences: Sequence[Sentence] | None, dev: Sequence[Sentence] | None, init: CRFTagger | None
 ) -> dict[str, str]:
     """Hash everything that a checkpoint of this training belongs to."""
     classes = model.features_.classes

@@ -6,13 +6,12 @@ corpus and share their words and word classes, which are stored once, with the H
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays, narrow_floats
-from tagger.crf.settings import MAX_THRESHOLD, MIN_THRESHOLD
+from tagger.crf.settings import MAX_THRESHOLD, MIN_THRESHOLD, stored_features
 from tagger.crf.trigrams import TagTrigrams
 from tagger.errors import TemplateError
 from tagger.features.encoder import Features
@@ -34,7 +33,7 @@ def used_settings(model: CRFTagger, settings: dict[str, Any]) -> dict[str, Any]:
     """Choose from all settings those that change the model, and write them so that a file can hold them."""
     here = {"threads", "partial"}  # they belong to the machine and to the corpus
     used = {name: value for name, value in settings.items() if name not in here}
-    return used | {"features": Path(model.features).name, "candidates": str(model.candidates)}
+    return used | {"features": stored_features(model), "candidates": str(model.candidates)}
 
 
 def description(model: CRFTagger) -> dict[str, Any]:

@@ -16,18 +16,19 @@ import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer, dense_scorer
-from tagger.corpus.labels import check_dev, corpus_size, dev_sentences, training_sentences
+from tagger.corpus.labels import corpus_size, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer, step_tokens
-from tagger.crf.settings import check_settings, training_fingerprints
+from tagger.crf.settings import check_dev_set, check_settings, function_of, training_fingerprints
 from tagger.crf.storage import description, model_arrays, restore_model, rounded, used_settings
 from tagger.crf.summary import crf_summary, weight_rows
+from tagger.crf.terms import crf_terms
 from tagger.crf.trigrams import TagTrigrams
-from tagger.evaluation.spans import check_metric
 from tagger.features.encoder import Features
-from tagger.features.observer import Observer
+from tagger.features.observer import FeatureFunction, Observer
 from tagger.features.phrases import PhraseList
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import column_names
+from tagger.features.valued import ALL, Selection
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms
@@ -59,8 +60,9 @@ class CRFTagger(Tagger):
     candidates : str or float
         The tags that are considered for a token: ``all``, or those that an HMM, trained along, gives a probability
         above this number, e.g. 0.001. ``auto`` is 0.001 for order 2 and for more than 128 tags, else ``all``.
-    features : str
-        Feature template: the name of a shipped one (``default``, ``comparison``) or a file.
+    features : str or callable
+        Feature template: the name of a shipped one (``default``, ``comparison``) or a file; or a function from a
+        `Sentence` to a dict of features for each token, which is not stored.
     l2, l1 : float
         Weights of the penalty ``l2 · ‖w‖² + l1 · ‖w‖₁``. With ``l1`` above 0 many weights become zero.
     max_iterations, tolerance
@@ -90,7 +92,7 @@ class CRFTagger(Tagger):
     orders: ClassVar[tuple[int, ...]] = (0, 1, 2)
     order: int = 1
     candidates: str | float = "auto"
-    features: str = "default"
+    features: str | FeatureFunction = "default"
     l2: float = 0.25
     l1: float = 0.0
     max_iterations: int = 200
@@ -131,7 +133,8 @@ class CRFTagger(Tagger):
         Parameters
         ----------
         X, y : iterables
-            Sentences as lists of words, and lists of their tags. Without `y`, X holds tagged `Sentence` objects.
+            Sentences as lists of words, and lists of their tags. Without `y`, X holds tagged `Sentence` objects. A word
+            may be a dict, or a list of strings, with the features of a token.
         X_dev, y_dev : iterables, optional
             A dev set. Of all weights scored on it, the best are kept.
         watch : callable, optional
@@ -158,11 +161,10 @@ class CRFTagger(Tagger):
         from tagger.crf.trainer import learn_weights
 
         check_settings(self)
-        sentences = training_sentences(X, y, form_of(init))
-        dev = dev_sentences(X_dev, y_dev)
+        sentences = training_sentences(X, y, form_of(init), featured=True)
+        dev = dev_sentences(X_dev, y_dev, featured=True)
         corpus, layout = self.encode(sentences, init, classes)
-        check_dev(self.classes_, dev)
-        check_metric(self.metric, self.scheme_)
+        check_dev_set(self, dev)
         trainer = self.trainer(corpus, layout, sentences)
         trainer.check_memory()
         prints = training_fingerprints(self, sentences, dev, init) if checkpoint else {}
@@ -186,6 +188,10 @@ class CRFTagger(Tagger):
         self.threshold_, self.proposer_, self.missed_ = encoding.threshold, encoding.proposer, encoding.missed
         return encoding.corpus, encoding.layout
 
+    def selection(self) -> Selection:
+        """Return which parameters are learned, for features with values and for the chain."""
+        return ALL
+
     def uses_candidates(self, K: int, columns: bool) -> bool:
         """Return what candidates="auto" means for K tags, and for templates that look at columns."""
         return self.order == 2 or (self.order == 1 and K > MAX_DENSE_TAGS and not columns)
@@ -194,7 +200,7 @@ class CRFTagger(Tagger):
         """Make the trainer of an encoded corpus."""
         from tagger.crf.trainer import Trainer
 
-        return Trainer(corpus, layout, **self.trainer_settings())
+        return Trainer(corpus, layout, **self.trainer_settings(), kept=layout.kept(self.selection()))
 
     def trainer_settings(self) -> dict[str, Any]:
         """Return the settings of a `Trainer`."""
@@ -226,7 +232,8 @@ class CRFTagger(Tagger):
         self.posterior_weight_ = weights.posterior.astype(np.float32)
 
     def observer(self) -> Observer:
-        return Observer(self.lexicon_.form, self.features_.sources, self.lists_)
+        features, function = self.features_, function_of(self.features)
+        return Observer(self.lexicon_.form, features.sources, self.lists_, features.valued, function)
 
     def scorer_in_form(self) -> Scorer:
         if self.proposer_ is None:
@@ -275,8 +282,6 @@ class CRFTagger(Tagger):
         return {"weights": lambda: LabeledRows(("feature", "tag", "weight"), self.weight_rows())}
 
     def score_terms(self, words: Words) -> Terms:
-        from tagger.crf.terms import crf_terms
-
         return crf_terms(self, words)
 
     def arrays(self) -> Arrays:

@@ -28,7 +28,9 @@ def crf_terms(model: CRFTagger, words: Words) -> Terms:
         return float(model.weights_[begin:end][of_tag].sum(dtype=np.float64))
 
     def terms(path: Sequence[int], t: int) -> dict[str, float]:
-        weights = {text: weight(feature, path[t]) for text, feature in present[t]}
+        weights: dict[str, float] = {}
+        for text, feature, value in present[t]:
+            weights[text] = weights.get(text, 0.0) + value * weight(feature, path[t])
         weights |= step_terms(model.classes_, model.start_, model.transitions_, model.end_, path, t)
         weights |= of_steps(path, t)
         if posterior is not None:
@@ -49,10 +51,10 @@ def step_weights(model: CRFTagger, words: Words) -> Terms:
         return float(model.weights_[begin:end][of_pair].sum(dtype=np.float64))
 
     def terms(path: Sequence[int], t: int) -> dict[str, float]:
-        to_here = {f"{text}, after {names[path[t - 1]]}": weight(f, path[t - 1], path[t]) for text, f in present[t]}
+        to_here = {f"{text}, after {names[path[t - 1]]}": weight(f, path[t - 1], path[t]) for text, f, _ in present[t]}
         onward = present[t + 1] if t + 1 < len(path) else []
         return to_here | {
-            f"{text} of the next token, {names[path[t + 1]]}": weight(f, path[t], path[t + 1]) for text, f in onward
+            f"{text} of the next token, {names[path[t + 1]]}": weight(f, path[t], path[t + 1]) for text, f, _ in onward
         }
 
     return terms

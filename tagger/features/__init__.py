@@ -7,7 +7,8 @@ Read in this order:
 - `template`: templates as text, one feature per line; shipped ones in `templates/`;
 - `foreign`: templates of CRF++ and Wapiti;
 - `phrases`: lists of words and phrases;
-- `observer`: what templates look at: words, columns, places in lists;
+- `observer`: what templates look at: words, columns, places in lists; `token_values`: numbers and dicts of features;
+- `keys`, `valued`: what identifies a feature, without and with a value;
 - `encoder`: all features of a corpus as ids, learned once, looked up for new text;
 - `tag_parts`: features shared by tags with a common part (NNG in NNG+JKB);
 - `word_classes`: classes of words from raw text as features;

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
 
@@ -29,11 +29,20 @@ from tagger.arrays.ragged import RaggedRows
 from tagger.arrays.string_spans import StringSpans, distinct
 from tagger.arrays.string_table import StringTable
 from tagger.errors import TemplateError
-from tagger.escaping import quote
-from tagger.features.joint_index import JointIndex
-from tagger.features.syntax import Conjunct
+from tagger.features.keys import JointIndex, join, restore_keys, split, token_keys, with_marks, word_keys
+from tagger.features.syntax import ATTRIBUTES, Conjunct
 from tagger.features.tag_parts import TagParts
-from tagger.features.template import Template, function_values, functions_of, margin, sources_of
+from tagger.features.template import (
+    Template,
+    function_values,
+    functions_of,
+    margin,
+    sources_of,
+    token_values,
+    valued_sources,
+)
+from tagger.features.token_values import TokenValues, Triples
+from tagger.features.valued import ALL, Selection, count_values, named_spans, template_triples
 from tagger.features.word_classes import WordClasses
 from tagger.words.windows import MARKS, Windows
 
@@ -55,7 +64,7 @@ class Features:
     def __post_init__(self) -> None:
         self.bases = np.cumsum([0, *map(len, self.keys)])  # first feature of each template
         self.functions = functions_of(self.templates)
-        self.sources = sources_of(self.templates)
+        self.sources, self.valued = sources_of(self.templates), valued_sources(self.templates)
         self.radix = len(self.strings) + MARKS
         self.step_templates = [t for t, template in enumerate(self.templates) if template.of_steps]  # the last ones
 
@@ -99,6 +108,22 @@ class Features:
         place = find_keys(self.keys[t], keys)
         return np.where(place < 0, -1, self.bases[t] + place)
 
+    def name_values(self, valued: TokenValues | None) -> dict[str, np.ndarray]:
+        """For each source of dicts, look up the ids of its names and of the two marks."""
+        spans = named_spans(valued)
+        return {source: with_marks(self.strings.find(names), self.radix) for source, names in spans.items()}
+
+    def triples(self, values: dict[str, np.ndarray], windows: Windows, valued: TokenValues | None) -> Triples:
+        """Find the features with values at each token, ordered by token.
+
+        `values` are those of functions at the distinct words of the windows, and of the names in dicts.
+        """
+        parts = [Triples.none()]
+        for t, template in enumerate(self.templates):
+            if valued is not None and template.valued:
+                parts.append(template_triples(template, values, windows, valued, self.radix, partial(self.ids, t)))
+        return Triples.joined(parts)
+
     def text(self, feature: int) -> str:
         """Write a feature, given by its number, as text."""
         t = int(np.searchsorted(self.bases, feature, side="right")) - 1
@@ -111,17 +136,25 @@ class Features:
         """Write a conjunct with the value of this id as text."""
         if value >= len(self.strings):
             return f"{conjunct}=<{('before', 'after')[value - len(self.strings)]}>"
+        if conjunct.name == ATTRIBUTES and not conjunct.offset:
+            return self.strings[value]
         return f"{conjunct}={self.strings[value]}" if self.strings[value] else str(conjunct)
 
-    def present(self, words: Sequence[Any], of_steps: bool = False) -> list[list[tuple[str, int]]]:
-        """List the features of each token of a sentence, or of the step to it, as text and number."""
+    def present(self, words: Sequence[Any], of_steps: bool = False) -> list[list[tuple[str, int, float]]]:
+        """List the features of each token of a sentence, or of the step to it, as text, number and value."""
         windows = Windows.of([words], self.margin)
         values = self.values(windows.words)
-        keys = [token_keys(template, values, windows, self.radix) for template in self.templates]
-        ids = np.array([self.ids(t, key) for t, key in enumerate(keys)])  # (templates, T)
-        ids[[template.of_steps != of_steps for template in self.templates]] = -1
-        ids[self.step_templates, :1] = -1  # there is no step to the first token
-        return [[(self.text(feature), feature) for feature in column if feature >= 0] for column in ids.T.tolist()]
+        plain = [t for t, own in enumerate(self.templates) if own.of_steps == of_steps and not own.valued]
+        keys = [token_keys(self.templates[t], values, windows, self.radix) for t in plain]
+        ids = np.array([self.ids(t, key) for t, key in zip(plain, keys, strict=True)]).reshape(len(plain), len(words))
+        if of_steps:
+            ids[:, :1] = -1  # there is no step to the first token
+        present = [[(self.text(feature), feature, 1.0) for feature in row if feature >= 0] for row in ids.T.tolist()]
+        valued = None if of_steps else token_values(self.templates, [words])
+        triples = self.triples(values | self.name_values(valued), windows, valued)
+        for t, feature, value in zip(*(part.tolist() for part in triples), strict=True):
+            present[t].append((self.text(feature), feature, value))
+        return present
 
     def restricted(self, keep: np.ndarray) -> Features:
         """Keep the parameters that are True in `keep` (P,), the features that have any, and the strings they need."""
@@ -161,44 +194,6 @@ class Features:
         return features
 
 
-def restore_keys(archive: Archive, t: int, template: Template, radix: int) -> np.ndarray:
-    """Read the keys of template t, and check that they rise and stay below radix ** conjuncts."""
-    gaps, most = archive.take(f"keys.{t}", "u", None), radix ** len(template.conjuncts)
-    steps = bool((gaps[1:] > 0).all()) and int(gaps.max(initial=0)) < most < 2**63  # so that no sum hides a wrap
-    keys = np.cumsum(gaps, dtype=np.uint64)
-    rising = steps and bool((keys[1:] > keys[:-1]).all()) and int(keys.max(initial=0)) < most
-    archive.check(rising, f"the keys of {quote(str(template))} do not rise, or are too large")
-    return keys.astype(np.int64)
-
-
-def with_marks(ids: np.ndarray, radix: int) -> np.ndarray:
-    """Append the ids of the two marks."""
-    return np.concatenate([ids, radix - MARKS + np.arange(MARKS)])
-
-
-def word_keys(template: Template, values: dict[str, np.ndarray], radix: int) -> np.ndarray:
-    """Compute the keys (words + 2,) of a template of one word, at each distinct word and mark."""
-    return join([values[conjunct.function] for conjunct in template.conjuncts], radix)
-
-
-def token_keys(template: Template, values: dict[str, np.ndarray], windows: Windows, radix: int) -> np.ndarray:
-    """Compute the keys (N,) of a template at each token."""
-    return join([values[conjunct.function][windows.at(conjunct.offset)] for conjunct in template.conjuncts], radix)
-
-
-def join(ids: list[np.ndarray], radix: int) -> np.ndarray:
-    """Compute the keys (id_1 · R + id_2) · R + …, -1 where any id is."""
-    key = np.asarray(ids[0], np.int64)
-    for other in ids[1:]:
-        key = np.where((key < 0) | (other < 0), -1, key * radix + other)
-    return key
-
-
-def split(keys: np.ndarray, radix: int, count: int) -> list[np.ndarray]:
-    """Split keys into the `count` ids that they are joined from."""
-    return [keys // radix ** (count - 1 - i) % radix for i in range(count)]
-
-
 def learn_features(
     templates: list[Template],
     windows: Windows,
@@ -208,15 +203,17 @@ def learn_features(
     min_pair_count: int = 1,
     classes: WordClasses | None = None,
     steps: tuple[Windows, np.ndarray] | None = None,
+    valued: TokenValues | None = None,
+    selection: Selection = ALL,
 ) -> tuple[Features, np.ndarray, dict[str, np.ndarray]]:
     """Collect the features of a corpus that occur `min_count` times, those of several words `min_pair_count` times.
 
-    Features of steps are counted at `steps`: windows like the others, and pairs of tags, previous · K + next. Returned
-    are the features, the count of each parameter (P,), and `Features.values` of the distinct words.
+    Features of steps are counted at `steps`: windows like the others, and pairs of tags, previous · K + next. Numbers
+    and dicts are in `valued`; `selection` is of their parameters. Returned are the features, the count of each
+    parameter (P,), and `Features.values` of the distinct words.
     """
-    strings, values = learn_values(
-        function_values(functions_of(templates), windows.words, sources_of(templates), classes)
-    )
+    spans = function_values(functions_of(templates), windows.words, sources_of(templates), classes)
+    strings, values = learn_values(spans | named_spans(valued))
     radix, W = len(strings) + MARKS, tag_parts.columns
     tokens, columns = tag_parts.events(tags)  # for features of one word; those of several get whole tags only
 
@@ -231,17 +228,23 @@ def learn_features(
     for template in templates:
         if radix ** len(template.conjuncts) >= 2**63:
             raise TemplateError(f"{template}: too many functions joined by & for {len(strings):,} different values")
-        if template.of_steps:
+        if template.valued:
+            assert valued is not None
+            triples = template_triples(template, values, windows, valued, radix)
+            counted = count_values(triples, tags, tag_parts, min_count, selection)
+        elif template.of_steps:
             assert steps is not None
             events = token_keys(template, values, steps[0], radix), W + steps[1], np.ones(len(steps[1]), np.int64)
             least = min_count if template.offset is not None else max(min_count, min_pair_count)
+            counted = count_parameters(*events, tag_parts, least)
         elif template.offset is None:
             events = token_keys(template, values, windows, radix), tags, np.ones(len(tags), np.int64)
-            least = max(min_count, min_pair_count)
+            counted = count_parameters(*events, tag_parts, max(min_count, min_pair_count))
         else:
             words, word_columns, counts = pairs_at(template.offset)
-            events, least = (word_keys(template, values, radix)[words], word_columns, counts), min_count
-        template_keys, template_cells, cell_counts = count_parameters(*events, tag_parts, least)
+            events = word_keys(template, values, radix)[words], word_columns, counts
+            counted = count_parameters(*events, tag_parts, min_count)
+        template_keys, template_cells, cell_counts = counted
         keys.append(template_keys)
         cells.append(template_cells + first * tag_parts.all_columns)
         param_counts.append(cell_counts)

@@ -15,7 +15,7 @@ from unicodedata import normalize
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
-from tagger.arrays.string_spans import ByteStrings, StringSpans
+from tagger.arrays.string_spans import SPANS_TOGETHER, ByteStrings, StringSpans
 from tagger.arrays.string_table import StringTable
 from tagger.errors import TemplateError
 from tagger.files.reading import Lines, exists
@@ -91,9 +91,14 @@ class PhraseList:
 
 
 def word_counts(phrases: ByteStrings) -> np.ndarray:
-    """Count the words of each phrase, which are separated by single spaces, (phrases,)."""
-    spaces = np.flatnonzero(phrases.blob == SPACE)
-    return np.asarray(np.searchsorted(spaces, phrases.ends) - np.searchsorted(spaces, phrases.starts) + 1)
+    """Count the words of phrases that follow one another in their blob, separated by single spaces, (phrases,)."""
+    counts = np.ones(len(phrases), np.int32)
+    for begin in range(0, len(phrases), SPANS_TOGETHER):  # part by part, to save memory
+        part = slice(begin, begin + SPANS_TOGETHER)
+        first, last = int(phrases.starts[begin]), int(phrases.ends[part][-1])
+        spaces = first + np.flatnonzero(phrases.blob[first:last] == SPACE)
+        counts[part] += np.searchsorted(spaces, phrases.ends[part]) - np.searchsorted(spaces, phrases.starts[part])
+    return counts
 
 
 def read_lists(names: Sequence[str], template: str) -> dict[str, PhraseList]:

@@ -4,7 +4,8 @@
     conjunct = function [":" argument] ["(column:" name ")"] ["[" offset "]"]
 
 The argument is a number or a range for functions such as `suffix`, a pattern between slashes for `match` and `extract`,
-a name for `column`, and a file for `list`. `column:pos[0]` is short for `word(column:pos)[0]`.
+a name for `column`, `number` and `attributes`, and a file for `list`. `column:pos[0]` is short for
+`word(column:pos)[0]`.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from tagger.features.patterns import compiled
 MAX_OFFSET = 100
 MAX_CLASSES = 1 << 20
 MAX_CONJUNCTS = 3
-CLASS, COLUMN, LIST = "class", "column", "list"
+CLASS, COLUMN, LIST, NUMBER, ATTRIBUTES = "class", "column", "list", "number", "attributes"
+# The prefixes of the names under which places in lists, numbers and dicts of features are observed, like columns.
+LIST_PREFIX, NUMBER_PREFIX, ATTRIBUTES_PREFIX = f"{LIST}:", f"{NUMBER}:", f"{ATTRIBUTES}:"
+NAMED = {LIST: "cities.txt", NUMBER: "size", ATTRIBUTES: "features", COLUMN: "pos"}  # with an example of the name
+VALUED = (NUMBER, ATTRIBUTES)  # whose features have values
 STEP_MARK = "@"  # before a line whose features have weights for pairs of tags
-LIST_PREFIX = f"{LIST}:"  # of the names under which the places in lists are observed, like columns
 CONJUNCT = re.compile(
     r"(?P<name>[a-z]+)"
     r"(:(?:(?P<low>\d{1,9})(?:-(?P<high>\d{1,9}))?(?=[\s(\[&#]|$)|/(?P<pattern>(?:[^/\\]|\\.)+)/|(?P<text>[^\s()\[\]&#]+)))?"
@@ -49,8 +53,8 @@ class Conjunct:
     @cached_property
     def function(self) -> str:
         """The function with all but its offset, `suffix:3(column:lemma)`."""
-        if self.column is not None and self.name in ("word", LIST):
-            return self.column if self.name == LIST else f"{COLUMN}:{self.column}"
+        if self.column is not None and self.name in ("word", *NAMED):
+            return f"{COLUMN}:{self.column}" if self.name == "word" else self.column
         argument = "" if self.number is None else f":{self.number}"
         argument += "" if self.pattern is None else f":/{self.pattern}/"
         return f"{self.name}{argument}" + ("" if self.column is None else f"(column:{self.column})")
@@ -63,6 +67,8 @@ def parse_line(line: str) -> tuple[bool, list[list[Conjunct]]]:
     """Parse a line; return whether its features are of steps, and its conjuncts (`parse_conjuncts`)."""
     of_steps = line.lstrip().startswith(STEP_MARK)
     conjuncts = parse_conjuncts(line.lstrip()[1:] if of_steps else line)
+    if of_steps and any(conjunct[0].name in VALUED for conjunct in conjuncts):
+        raise TemplateError(f"expected no {STEP_MARK} before {' and '.join(VALUED)}, whose weights are of single tags")
     if of_steps and not conjuncts:
         raise TemplateError(f"expected a function after {STEP_MARK}, as in {STEP_MARK} lower[0]")
     return of_steps, conjuncts
@@ -84,6 +90,8 @@ def parse_conjuncts(line: str) -> list[list[Conjunct]]:
         place = end.end()
         if end[1] == "&" and (not line[place:] or line[place] == "#"):
             raise TemplateError("expected function[:number][offset], got ''")
+    if len(conjuncts) > 1 and any(conjunct[0].name == ATTRIBUTES for conjunct in conjuncts):
+        raise TemplateError(f"expected {ATTRIBUTES} alone on its line, got it joined by &")
     return conjuncts
 
 
@@ -95,8 +103,8 @@ def parse_conjunct(match: re.Match[str]) -> list[Conjunct]:
     check_argument(match)
     if name == COLUMN:
         return [Conjunct("word", None, offset, argument_text(match))]
-    if name == LIST:
-        return [Conjunct(LIST, None, offset, LIST_PREFIX + argument_text(match))]
+    if name in NAMED:
+        return [Conjunct(name, None, offset, f"{name}:{argument_text(match)}")]
     if name in PATTERN_FUNCTIONS:
         compiled(pattern)
         return [Conjunct(name, None, offset, column, pattern)]
@@ -112,15 +120,16 @@ def check_argument(match: re.Match[str]) -> None:
     """Refuse an unknown function, and an argument that a function does not take."""
     name, low, pattern, text = match["name"], match["low"], match["pattern"], match["text"]
     numbered = [*NUMBERED, CLASS]
-    if name not in (*FUNCTIONS, *numbered, *PATTERN_FUNCTIONS, COLUMN, LIST):
-        named = [f"{COLUMN}:NAME", f"{LIST}:FILE", *(f"{pattern}:/PATTERN/" for pattern in PATTERN_FUNCTIONS)]
+    if name not in (*FUNCTIONS, *numbered, *PATTERN_FUNCTIONS, *NAMED):
+        named = [f"{name}:{'FILE' if name == LIST else 'NAME'}" for name in NAMED]
+        named += [f"{pattern}:/PATTERN/" for pattern in PATTERN_FUNCTIONS]
         known = ", ".join(sorted([*FUNCTIONS, *(f"{name}:n" for name in numbered), *named]))
         raise TemplateError(f"unknown function {quote(name)}; expected one of {known}")
-    if name in (COLUMN, LIST) and (match["column"] or (text is None and low is None)):
-        raise TemplateError(f"{name} takes a name, as in {name}:{'pos' if name == COLUMN else 'cities.txt'}")
+    if name in NAMED and (match["column"] or (text is None and low is None)):
+        raise TemplateError(f"{name} takes a name, as in {name}:{NAMED[name]}")
     if name in PATTERN_FUNCTIONS and pattern is None:
         raise TemplateError(f"{name} takes a pattern between slashes, as in {name}:/^[A-Z]/")
-    if name in (COLUMN, LIST, *PATTERN_FUNCTIONS):
+    if name in (*NAMED, *PATTERN_FUNCTIONS):
         return
     if (name in numbered) != (low is not None) or pattern is not None or text is not None:
         raise TemplateError(f"{name} takes {'a number, as in ' + name + ':3' if name in numbered else 'no number'}")

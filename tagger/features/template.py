@@ -25,12 +25,25 @@ from tagger.features.foreign import is_foreign, translate
 from tagger.features.functions import FUNCTIONS, NUMBERED, PATTERN_FUNCTIONS, WordForms
 from tagger.features.observer import split_sources
 from tagger.features.patterns import compiled
-from tagger.features.syntax import CLASS, LIST, LIST_PREFIX, STEP_MARK, Conjunct, parse_line
+from tagger.features.syntax import (
+    ATTRIBUTES,
+    CLASS,
+    LIST,
+    LIST_PREFIX,
+    NUMBER,
+    STEP_MARK,
+    VALUED,
+    Conjunct,
+    parse_line,
+)
+from tagger.features.token_values import TokenValues, written_pairs
 from tagger.features.word_classes import SIZES, WordClasses
 from tagger.files.reading import Lines, exists, pipe_identity
+from tagger.sentence import FEATURES
 from tagger.words.vocabulary import Vocabulary, word_ids
 
 SHIPPED = ("default", "comparison", "chunking")
+FEATURES_TEMPLATE = f"{ATTRIBUTES}:{FEATURES}[0]\n"  # for dicts of features
 MAX_TEMPLATES = 2000
 PIPED: dict[tuple[int, int], str] = {}  # templates read from pipes, which folds and trials need again
 
@@ -44,9 +57,14 @@ class Template:
 
     @cached_property
     def offset(self) -> int | None:
-        """The offset of the one word that a template looks at; None if it looks at several."""
+        """The offset of the one word that a template looks at; None if it looks at several, or has values."""
         offsets = {conjunct.offset for conjunct in self.conjuncts}
-        return offsets.pop() if len(offsets) == 1 else None
+        return offsets.pop() if len(offsets) == 1 and not self.valued else None
+
+    @cached_property
+    def valued(self) -> list[Conjunct]:
+        """The numbers that a feature is multiplied with, or the dict that it is from."""
+        return [conjunct for conjunct in self.conjuncts if conjunct.name in VALUED]
 
     def __str__(self) -> str:
         return self.marked(" & ".join(map(str, self.conjuncts)))
@@ -122,8 +140,9 @@ def expand(ranges: list[list[Conjunct]], of_steps: bool) -> list[Template]:
 
 
 def functions_of(templates: list[Template]) -> list[Conjunct]:
-    """List one conjunct for each function that the templates use."""
-    return list({conjunct.function: conjunct for template in templates for conjunct in template.conjuncts}.values())
+    """List one conjunct for each function of tokens that the templates use."""
+    conjuncts = (conjunct for template in templates for conjunct in template.conjuncts)
+    return list({conjunct.function: conjunct for conjunct in conjuncts if conjunct.name != ATTRIBUTES}.values())
 
 
 def class_sizes(templates: list[Template]) -> list[int]:
@@ -132,14 +151,26 @@ def class_sizes(templates: list[Template]) -> list[int]:
 
 
 def sources_of(templates: list[Template]) -> tuple[str, ...]:
-    """List what the templates look at besides the words: names of columns, and of lists with their prefix."""
-    named = (conjunct.column for template in templates for conjunct in template.conjuncts)
-    return tuple(dict.fromkeys(name for name in named if name is not None))
+    """List the strings that templates look at besides the words: names of columns, and of lists with their prefix."""
+    conjuncts = (conjunct for template in templates for conjunct in template.conjuncts)
+    return tuple(dict.fromkeys(c.column for c in conjuncts if c.column is not None and c.name not in VALUED))
+
+
+def valued_sources(templates: list[Template]) -> tuple[str, ...]:
+    """List the numbers and dicts that the templates look at, with their prefix."""
+    return tuple(dict.fromkeys(str(conjunct.column) for template in templates for conjunct in template.valued))
+
+
+def token_values(templates: list[Template], sentences: Sequence[Any]) -> TokenValues | None:
+    """Collect the numbers and dicts of sentences, as an `Observer` returns them; None if no template looks at any."""
+    sources = valued_sources(templates)
+    return TokenValues.of(sentences, sources, margin(templates)) if sources else None
 
 
 def column_names(templates: list[Template]) -> tuple[str, ...]:
     """List the columns that the templates look at."""
-    return tuple(name for name in sources_of(templates) if not name.startswith(LIST_PREFIX))
+    strings = [name for name in sources_of(templates) if not name.startswith(LIST_PREFIX)]
+    return tuple(dict.fromkeys([*strings, *(name.split(":", 1)[1] for name in valued_sources(templates))]))
 
 
 def list_names(templates: list[Template]) -> tuple[str, ...]:
@@ -174,7 +205,12 @@ def function_values(
             return FUNCTIONS[function.name](forms)
         return NUMBERED[function.name](function.number, forms)
 
-    return {f.function: by_source[f.column].at_tokens(values(f, by_source[f.column])) for f in functions}
+    def at_tokens(function: Conjunct) -> StringSpans:
+        if function.name == NUMBER:  # every token has one
+            return StringSpans.yes(np.ones(len(tokens), bool))
+        return by_source[function.column].at_tokens(values(function, by_source[function.column]))
+
+    return {function.function: at_tokens(function) for function in functions}
 
 
 class DistinctForms(WordForms):
@@ -208,14 +244,18 @@ def check_classes(templates: list[Template], classes: WordClasses | None, name: 
             raise TemplateError(f"{name}: no class:{size} among the word classes given; expected one of {known}")
 
 
-def describe(sentence: Sequence[Any], templates: list[Template], classes: WordClasses | None = None) -> list[list[str]]:
+def describe(sentence: Any, templates: list[Template], classes: WordClasses | None = None) -> list[list[str]]:
     """Write out the features of each token, as an `Observer` returns it, as text."""
-    return [[text for text in row if text is not None] for row in filled(sentence, templates, classes)]
+    plain = [template for template in templates if template.conjuncts[0].name != ATTRIBUTES]
+    rows = [[text for text in row if text is not None] for row in filled(sentence, plain, classes)]
+    for template in templates:
+        if template not in plain:
+            pairs = written_pairs(sentence, *template.conjuncts)
+            rows = [row + texts for row, texts in zip(rows, pairs, strict=True)]
+    return rows
 
 
-def filled(
-    sentence: Sequence[Any], templates: list[Template], classes: WordClasses | None = None
-) -> list[list[str | None]]:
+def filled(sentence: Any, templates: list[Template], classes: WordClasses | None = None) -> list[list[str | None]]:
     """Fill in each template at each token: `suffix:3[0]=ing`, or None if a function has no value there.
 
     Outside the sentence values are `<before>` and `<after>`. The first token has no features of steps.
@@ -227,6 +267,8 @@ def filled(
         place = i + conjunct.offset
         if not 0 <= place < len(sentence):
             return f"{conjunct}=<{'before' if place < 0 else 'after'}>"
+        if conjunct.name == NUMBER:
+            return f"{conjunct}={sentence.values[conjunct.column][place]:g}"
         value = values[conjunct.function][place]
         return None if value is None else f"{conjunct}={value}" if value else str(conjunct)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.hmm.emissions import EmissionModel
@@ -12,14 +12,6 @@ from tagger.hmm.transitions import Transitions
 
 if TYPE_CHECKING:
     from tagger.hmm.tagger import HMMTagger
-
-TEXTBOOK_SETTINGS = ("smoothing", "unknown", "floor", "pseudo_count")
-
-
-def used_settings(model: HMMTagger, settings: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the settings of textbook models from the others, whose files older versions read."""
-    unused = TEXTBOOK_SETTINGS if model.textbook.is_default else ()
-    return {name: value for name, value in settings.items() if name not in unused}
 
 
 def model_arrays(model: HMMTagger) -> Arrays:

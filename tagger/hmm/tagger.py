@@ -25,7 +25,7 @@ from tagger.hmm.em import EMCallback, EMTrainer, partial_text
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions, count_bigrams, learn_transitions
 from tagger.hmm.scorer import first_order_scorer, path_terms, second_order_scorer
-from tagger.hmm.storage import model_arrays, restore_model, used_settings
+from tagger.hmm.storage import model_arrays, restore_model
 from tagger.hmm.summary import hmm_summary, hmm_tables, word_table
 from tagger.hmm.textbook.emissions import TextbookEmissions, learn_emissions
 from tagger.hmm.textbook.settings import DEFAULT, TextbookSettings
@@ -90,6 +90,7 @@ class HMMTagger(Tagger):
     """
 
     kind = "hmm"
+    later_settings = ("smoothing", "unknown", "floor", "pseudo_count")
     order: int = 2
     rare_count: int = 10
     suffix_length: int = 6
@@ -268,9 +269,6 @@ class HMMTagger(Tagger):
 
     def summarize(self) -> list[Section]:
         return [*super().summarize(), *hmm_summary(self.classes_, self.shown_transitions(), self.emission_model_)]
-
-    def stored_settings(self) -> dict[str, Any]:
-        return used_settings(self, super().stored_settings())
 
     def transition_table(self) -> TransitionTable:
         values = self.shown_transitions().transitions.A.copy()

@@ -1,5 +1,9 @@
 """Adapters to other people's libraries: each module speaks one library's language.
 
+- `rows`: a column of texts or word lists in, columns of lists out; `arrow` and `frames` build on it;
+- `arrow`: record batches, Parquet and Arrow files;
+- `frames`: pandas and polars.
+
 The libraries are extras: a module imports its library itself, and nothing else in the package imports the module. A
 library that is missing is named with the command that installs it.
 

@@ -23,6 +23,7 @@ import numpy as np
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer
 from tagger.features.observer import Observer
+from tagger.files.resources import reuse_freed_memory
 from tagger.models.labeled import LabeledTables
 from tagger.models.predictor import Predictor
 from tagger.models.summary import Section, TransitionTable, parameter_sizes, tag_frequencies
@@ -35,6 +36,7 @@ class Tagger(Predictor):
     """A part-of-speech tagger that learns, can be stored, and explains its tags."""
 
     kind: ClassVar[str]  # its name in model files
+    later_settings: ClassVar[tuple[str, ...]] = ()  # older versions lack them; not stored if all have their defaults
     explanation_note: ClassVar[str | None] = None  # how to read the terms of `score_terms`
     summary_: dict[str, Any]  # facts about the training, without dates and durations
     card_: str | None = None  # model card (`models.card`)
@@ -52,6 +54,7 @@ class Tagger(Predictor):
         return Observer(self.lexicon_.form)
 
     def build_scorer(self) -> Scorer:
+        reuse_freed_memory()
         score, observe = self.scorer_in_form(), self.observer()
         return lambda sentences: score(observe(sentences))
 
@@ -108,7 +111,11 @@ class Tagger(Predictor):
     def stored_settings(self) -> dict[str, Any]:
         """Return the settings that the model file stores: those that change the result, so no paths and threads."""
         # `scheme_` and the score on the dev set are stored as the model's own
-        return {name: value for name, value in self.get_params().items() if name not in ("scheme", "metric")}
+        unstored, settings = {"scheme", "metric"}, self.get_params()
+        defaults = inspect.signature(type(self)).parameters
+        if all(settings[name] == defaults[name].default for name in self.later_settings):
+            unstored.update(self.later_settings)
+        return {name: value for name, value in settings.items() if name not in unstored}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name; `deep` is ignored (scikit-learn's signature)."""

@@ -23,7 +23,7 @@ from tagger.errors import TaggerError
 from tagger.evaluation.spans import score_by
 from tagger.models.results import by_sentence, n_best
 from tagger.models.text import TextMethods
-from tagger.sentence import Sentence, sentence_list, words_of
+from tagger.sentence import FEATURES, Sentence, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
 
 if TYPE_CHECKING:
@@ -54,6 +54,10 @@ class Predictor(TextMethods, ABC):
     def corpus_columns(self, given: ColumnNames = DEFAULT_NAMES) -> ColumnNames:
         """Return the names for reading a corpus: those given, else those of the training corpus."""
         return given.besides(self.columns_, self.column_, self.wanted_columns_)
+
+    def sentence_list(self, X: Iterable[Any]) -> list[Any]:
+        """List the sentences of X; a model of dicts of features accepts these in place of words."""
+        return sentence_list(X, featured=FEATURES in self.wanted_columns_)
 
     @abstractmethod
     def build_scorer(self) -> Scorer:
@@ -131,7 +135,7 @@ class Predictor(TextMethods, ABC):
             One tag per word.
         """
         self.check_fitted()
-        sentences = sentence_list(X)
+        sentences = self.sentence_list(X)
         tags = np.array(self.classes_, dtype=object)[self.best_tags(sentences)].tolist()
         return by_sentence(sentences, [(np.arange(len(sentences)), tags)])
 
@@ -147,7 +151,7 @@ class Predictor(TextMethods, ABC):
         list of ndarray
             One array (T, K) per sentence, its columns in the order of `classes_`.
         """
-        sentences = sentence_list(X)
+        sentences = self.sentence_list(X)
         return by_sentence(sentences, ((group, lattice.marginals()) for group, lattice in self.lattices(sentences)))
 
     def predict_nbest(self, X: Iterable[Any], n: int) -> list[list[tuple[float, list[str]]]]:
@@ -164,7 +168,7 @@ class Predictor(TextMethods, ABC):
         list of list of (float, list of str)
             Per sentence pairs of probability and tags, best first.
         """
-        sentences = sentence_list(X)
+        sentences = self.sentence_list(X)
         out: list[list[tuple[float, list[str]]]] = [[] for _ in sentences]
         for group, lattice in self.lattices(sentences):
             for i, paths in zip(group.tolist(), n_best(lattice, n), strict=True):
@@ -212,5 +216,5 @@ class Predictor(TextMethods, ABC):
         float
             The share of tokens with the right tag, or F1 of the spans; 0.0 without any.
         """
-        gold = tagged_sentences(X, y)
+        gold = tagged_sentences(X, y, featured=FEATURES in self.wanted_columns_)
         return score_by(self.metric, gold, self.predict(gold)) or 0.0

@@ -184,13 +184,14 @@ def rest_sums(tables: Tables, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 def sentence_trellis(model: Predictor, sentence: Any, n: int) -> SentenceTrellis:
     """Compute the trellis of one sentence, with its n best taggings."""
+    (sentence,) = model.sentence_list([sentence])
     words = list(words_of(sentence))
     kind = getattr(model, "kind", "mean of several models")
     if not words:
         nothing = TrellisPath([], 1.0, 0.0)
         empty = np.zeros((0, len(model.classes_)))
         return SentenceTrellis([], model.classes_, kind, None, 0.0, nothing, [nothing], empty, None, None)
-    _, lattice = next(model.lattices([words]))
+    _, lattice = next(model.lattices([sentence]))
     tables = lattice_tables(lattice)
     note, log_z, probabilities = normalization(lattice, tables)
 

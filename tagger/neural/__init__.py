@@ -19,6 +19,7 @@ from typing import Any
 
 from tagger.errors import TaggerError
 
+OPTIMIZERS = ADAM, SGD = "adam", "sgd"
 MODULES = {"CRF": "crf_layer", "BiLSTMTagger": "tagger"}  # of the public names
 
 

@@ -37,10 +37,10 @@ class InputLookup:
     vectors: WordVectors
 
     @classmethod
-    def of(cls, words: Sequence[str], vectors: WordVectors) -> InputLookup:
-        """Build the vocabulary from the distinct words of a training corpus."""
+    def of(cls, words: Sequence[str], vectors: WordVectors, letters: bool = True) -> InputLookup:
+        """Build the vocabulary from the distinct words of a training corpus, with or without their letters."""
         forms = list(dict.fromkeys(word.lower() for word in words))
-        return cls(StringTable.build(forms)[0], CharacterSet.of(words), vectors)
+        return cls(StringTable.build(forms)[0], CharacterSet.of(words if letters else []), vectors)
 
     def __call__(self, words: Sequence[str]) -> EncodedWords:
         """Encode words."""

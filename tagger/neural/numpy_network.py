@@ -16,7 +16,7 @@ import numpy as np
 from tagger.arrays.npz import Archive, Arrays
 from tagger.arrays.ragged import consecutive
 from tagger.chain.pack import Pack, batches
-from tagger.neural.lookup import InputLookup
+from tagger.neural.lookup import EncodedWords, InputLookup
 from tagger.neural.lstm import GATES, LSTMDirection
 from tagger.words.cache import WordCache
 
@@ -26,7 +26,10 @@ MAX_WEIGHT = float(np.finfo(np.float16).max)  # models are stored in float16
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of word and character embeddings, of the states of either BiLSTM per direction, and the layers."""
+    """The sizes of word and character embeddings, of the states of either BiLSTM per direction, and the layers.
+
+    A network without letters has `letter` and `spelling` 0.
+    """
 
     word: int
     letter: int
@@ -40,8 +43,9 @@ class Sizes:
         `words` and `letters` count the embeddings, those of unknown ones included; `vectors` is the dimension of the
         pretrained vectors.
         """
-        shapes: dict[str, tuple[int, ...]] = {"words": (words, self.word), "letters": (letters, self.letter)}
-        shapes |= lstm_shapes("spelling", self.letter, self.spelling)
+        shapes: dict[str, tuple[int, ...]] = {"words": (words, self.word)}
+        if self.spelling:
+            shapes |= {"letters": (letters, self.letter)} | lstm_shapes("spelling", self.letter, self.spelling)
         width = self.word + 2 * self.spelling + vectors
         for layer in range(self.layers):
             shapes |= lstm_shapes(f"context.{layer}", width, self.hidden)
@@ -64,7 +68,7 @@ class NumpyNetwork:
 
         self.threads = ThreadpoolController()
         self.lookup, self.sizes, self.weights = lookup, sizes, weights
-        self.spelling = self.directions("spelling")
+        self.spelling = self.directions("spelling") if sizes.spelling else []
         self.context = [self.directions(f"context.{layer}") for layer in range(sizes.layers)]
         self.letters = [lstm.project(weights["letters"]) for lstm in self.spelling]  # (letters, 4S) each
         self.cache = WordCache(self.first_gates)
@@ -110,12 +114,17 @@ class NumpyNetwork:
     def represent(self, words: Sequence[str]) -> np.ndarray:
         """Compute the representations (words, D) of words: embedding, final character states, pretrained vector."""
         encoded = self.lookup(words)
+        parts = [self.weights["words"][encoded.words], self.read_letters(encoded), encoded.vectors]
+        return np.concatenate(parts, axis=1)
+
+    def read_letters(self, words: EncodedWords) -> np.ndarray:
+        """Compute the final states (words, 2S) of both directions over the characters of each word."""
         final = [
-            lstm.run(encoded.pack, table, encoded.letters, backwards)[1]
-            for lstm, table, backwards in zip(self.spelling, self.letters, (False, True), strict=True)
+            lstm.run(words.pack, table, words.letters, lstm is self.spelling[-1])[1]
+            for lstm, table in zip(self.spelling, self.letters, strict=True)
         ]
-        spelling = np.concatenate(final, axis=1)[encoded.pack.rank_of]
-        return np.concatenate([self.weights["words"][encoded.words], spelling, encoded.vectors], axis=1)
+        nothing = np.empty((len(words.words), 0), np.float32)
+        return np.concatenate([nothing, *final], axis=1)[words.pack.rank_of]
 
 
 def restore_weights(archive: Archive, lookup: InputLookup, sizes: Sizes, tags: int) -> Arrays:

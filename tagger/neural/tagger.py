@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from tagger.models.checkpoint import Checkpoint, corpus_fingerprint, fingerprint
 from tagger.models.explain import step_terms
 from tagger.models.monitor import INTERRUPTED, ProgressCallback, TrainingMonitor
 from tagger.models.summary import Section, TransitionTable
-from tagger.neural import need_torch
+from tagger.neural import ADAM, OPTIMIZERS, need_torch
 from tagger.neural.lookup import InputLookup
 from tagger.neural.numpy_network import MAX_WEIGHT, NumpyNetwork, Sizes, restore_weights
 from tagger.neural.occlusion import occlusion_terms
@@ -66,7 +66,7 @@ class BiLSTMTagger(Tagger):
     dropout : float
         The dropout rate of inputs and states, from 0 to below 1.
     learning_rate : float
-        The initial learning rate of Adam, above 0 and up to 1.
+        The initial learning rate, above 0 and up to 1.
     epochs : int
         The maximum number of epochs.
     patience : int
@@ -80,9 +80,16 @@ class BiLSTMTagger(Tagger):
         that it forbids have no part in decoding.
     metric : str
         What is measured on a dev set, and by `score`: ``accuracy``, or ``span-f1`` for tags with a scheme.
+    letters : bool
+        Read the characters of words, too; without them a word is its embedding.
+    optimizer : str
+        ``adam``, or ``sgd``: plain gradient descent, which needs a higher learning rate.
+    weight_decay : float
+        The L2 penalty of the optimizer, 0 or above.
     """
 
     kind = "bilstm"
+    later_settings = ("letters", "optimizer", "weight_decay")
     explanation_note = "the reasons of a network are found by occlusion: the change of the score when a word is hidden"
     lookup_: InputLookup = field(init=False)
     weights_: Arrays = field(init=False)  # float32, by the names of `Sizes.shapes`
@@ -99,6 +106,9 @@ class BiLSTMTagger(Tagger):
     seed: int = 1
     scheme: str = "auto"
     metric: str = "accuracy"
+    letters: bool = True
+    optimizer: str = ADAM
+    weight_decay: float = 0.0
 
     def fit(
         self,
@@ -184,7 +194,7 @@ class BiLSTMTagger(Tagger):
         lengths, trained = np.array(list(map(len, written))), trained_lengths(written)
         self.seen_ = fingerprints(windows.written, windows.at(0), lengths)
         self.lexicon_ = Lexicon.of(windows.written, windows.at(0), tags, K)
-        self.lookup_ = InputLookup.of(windows.words, vectors)
+        self.lookup_ = InputLookup.of(windows.words, vectors, self.letters)
         shapes = self.sizes.shapes(len(self.lookup_.words) + 1, len(self.lookup_.alphabet), vectors.size, K)
         size = sum(map(math.prod, shapes.values()))
         resources.check(WEIGHT_COPIES * 4 * size, f"training a network of {size:,} weights", "choose smaller sizes")
@@ -192,7 +202,8 @@ class BiLSTMTagger(Tagger):
         batch_size = self.batch_size or max(1, min(MAX_BATCH_SIZE, len(sentences) // MIN_BATCHES))
         kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,) tokens to train on
         corpus = NetworkCorpus.of(windows.only(kept, trained, 0), trained, tags[kept], self.lookup_)
-        return NetworkTrainer(corpus, self.lookup_, module, self.learning_rate, batch_size, self.epochs, self.seed)
+        options = (self.learning_rate, batch_size, self.epochs, self.seed, self.optimizer, self.weight_decay)
+        return NetworkTrainer(corpus, self.lookup_, module, *options)
 
     def train(self, learner: Any, course: TrainingMonitor, pulse: Any) -> tuple[float | None, str]:
         """Run the epochs; return the last loss, None without any, and the reason to stop."""
@@ -217,7 +228,8 @@ class BiLSTMTagger(Tagger):
     @property
     def sizes(self) -> Sizes:
         """Return the sizes of the network."""
-        return Sizes(*(getattr(self, name) for name in SIZES))
+        sizes = Sizes(*(getattr(self, name) for name in SIZES))
+        return sizes if self.letters else replace(sizes, letter=0, spelling=0)
 
     def prints(self, sentences: list[Sentence], dev: list[Sentence] | None) -> dict[str, str]:
         """Compute fingerprints of the data and settings that a checkpoint belongs to."""
@@ -239,6 +251,10 @@ class BiLSTMTagger(Tagger):
         if not (0 <= self.dropout < 1 and 0 < self.learning_rate <= 1):
             values = f"{self.dropout} and {self.learning_rate}"
             raise TrainingError(f"expected dropout from 0 to below 1 and learning_rate above 0, up to 1, got {values}")
+
+        if self.optimizer not in OPTIMIZERS or not 0 <= self.weight_decay < math.inf:
+            values = f"{self.optimizer!r} and {self.weight_decay}"
+            raise TrainingError(f"expected optimizer {' or '.join(OPTIMIZERS)} and weight_decay from 0, got {values}")
 
     def set_weights(self, weights: Arrays) -> None:
         """Round weights to float16 and keep them as float32."""

@@ -34,13 +34,13 @@ class NetworkBatch:
 
 
 class TorchNetwork(nn.Module):
-    """A BiLSTM-CRF over words and their characters."""
+    """A BiLSTM-CRF over words and, unless their sizes are 0, their characters."""
 
     def __init__(self, sizes: Sizes, words: int, letters: int, vectors: int, tags: int, dropout: float) -> None:
         super().__init__()
         self.words = nn.Embedding(words, sizes.word)
-        self.letters = nn.Embedding(letters, sizes.letter)
-        self.spelling = nn.LSTM(sizes.letter, sizes.spelling, bidirectional=True)
+        self.letters = nn.Embedding(letters, sizes.letter) if sizes.spelling else None
+        self.spelling = nn.LSTM(sizes.letter, sizes.spelling, bidirectional=True) if sizes.spelling else None
         width = sizes.word + 2 * sizes.spelling + vectors
         self.context = nn.LSTM(
             width, sizes.hidden, sizes.layers, bidirectional=True, dropout=dropout * (sizes.layers > 1)
@@ -56,10 +56,11 @@ class TorchNetwork(nn.Module):
 
         The forget gates have bias 1, so that cells keep their content at first (Jozefowicz et al. 2015).
         """
-        for table in (self.words, self.letters):
+        for table in filter(None, (self.words, self.letters)):
             bound = (3.0 / table.weight.shape[1]) ** 0.5
             table.weight.uniform_(-bound, bound)
-        for name, weights in [*self.spelling.named_parameters(), *self.context.named_parameters()]:
+        recurrent = filter(None, (self.spelling, self.context))
+        for name, weights in [named for lstm in recurrent for named in lstm.named_parameters()]:
             if name.startswith("weight_hh"):
                 for gate in weights.chunk(GATES):
                     nn.init.orthogonal_(gate)
@@ -76,14 +77,15 @@ class TorchNetwork(nn.Module):
 
     def emissions(self, batch: NetworkBatch) -> Tensor:
         """Compute the emissions (N, K), rows in the order of the pack."""
-        spelled = self.read_letters(batch.spelled)[batch.distinct]  # (N, 2S)
+        spelled = [self.read_letters(batch.spelled)[batch.distinct]] if self.spelling else []  # (N, 2S)
         vectors = torch.from_numpy(batch.spelled.vectors)[batch.distinct]  # (N, P)
-        x = torch.cat([self.words(torch.from_numpy(batch.words)), spelled, vectors], dim=1)
+        x = torch.cat([self.words(torch.from_numpy(batch.words)), *spelled, vectors], dim=1)
         states = self.context(packed(self.dropout(x), batch.pack))[0].data
         return self.output(self.dropout(states))
 
     def read_letters(self, words: EncodedWords) -> Tensor:
         """Compute the final states (V, 2S) of both directions over the characters of each word."""
+        assert self.spelling is not None and self.letters is not None
         final = self.spelling(packed(self.letters(torch.from_numpy(words.letters)), words.pack))[1][0]  # (2, V, S)
         states = final.new_zeros(len(words.pack.order), 2 * final.shape[2])  # a word without characters keeps zeros
         nonempty = torch.from_numpy(words.pack.order[: final.shape[1]])
@@ -98,8 +100,8 @@ class TorchNetwork(nn.Module):
 
     def views(self) -> dict[str, Tensor]:
         """Return the weights as views, by the names and in the shapes of `Sizes.shapes`."""
-        views = {"words": self.words.weight, "letters": self.letters.weight}
-        layers = [("spelling", self.spelling, 0)]
+        views = {"words": self.words.weight} | ({"letters": self.letters.weight} if self.letters else {})
+        layers = [("spelling", self.spelling, 0)] if self.spelling else []
         layers += [(f"context.{layer}", self.context, layer) for layer in range(self.context.num_layers)]
         for name, lstm, layer in layers:
             for direction, suffix in zip(DIRECTIONS, ("", "_reverse"), strict=True):

@@ -1,4 +1,4 @@
-"""Training a network: epochs of Adam over batches of sentences of similar length.
+"""Training a network: epochs of Adam or plain gradient descent over batches of sentences of similar length.
 
 A word is replaced by the unknown word with probability a / (a + its count), so that the embedding of unknown words is
 trained and the characters carry rare words (Kiperwasser & Goldberg 2016). The learning rate falls linearly. A model
@@ -19,6 +19,7 @@ import torch
 
 from tagger.arrays.npz import Arrays
 from tagger.chain.pack import Pack
+from tagger.neural import ADAM
 from tagger.neural.lookup import InputLookup
 from tagger.neural.numpy_network import Sizes
 from tagger.neural.torch_network import NetworkBatch, TorchNetwork
@@ -67,13 +68,18 @@ class NetworkTrainer:
         batch_size: int,
         epochs: int,
         seed: int,
+        optimizer: str = ADAM,
+        weight_decay: float = 0.0,
     ) -> None:
         self.corpus, self.lookup, self.module = corpus, lookup, module
         self.learning_rate, self.batch_size, self.epochs, self.seed = learning_rate, batch_size, epochs, seed
         self.steps = -(-len(corpus.ids) // batch_size)  # per epoch
         self.weights = flattened(module)  # (P,)
         self.average = self.weights.detach().clone()
-        self.adam = torch.optim.Adam([self.weights], lr=learning_rate, betas=BETAS)
+        options = {"lr": learning_rate, "weight_decay": weight_decay}
+        self.optimizer: torch.optim.Optimizer = torch.optim.SGD([self.weights], **options)
+        if optimizer == ADAM:
+            self.optimizer = torch.optim.Adam([self.weights], betas=BETAS, **options)
 
     def epoch(self, number: int, pulse: BatchCallback) -> float | None:
         """Train on all batches once and return the sum of their losses, each taken before its step.
@@ -92,15 +98,15 @@ class NetworkTrainer:
         return total
 
     def train_batch(self, batch: NetworkBatch, step: int) -> float:
-        """Take one step of Adam, update the average, and return the loss before the step."""
+        """Take one step of the optimizer, update the average, and return the loss before the step."""
         done = step / (self.steps * self.epochs)
-        self.adam.param_groups[0]["lr"] = self.learning_rate * max(FINAL_RATE, 1.0 - (1.0 - FINAL_RATE) * done)
+        self.optimizer.param_groups[0]["lr"] = self.learning_rate * max(FINAL_RATE, 1.0 - (1.0 - FINAL_RATE) * done)
         assert self.weights.grad is not None
         self.weights.grad.zero_()
         loss = self.module.loss(batch)
         (loss / len(batch.pack.order)).backward()
         torch.nn.utils.clip_grad_norm_([self.weights], MAX_GRADIENT_NORM)
-        self.adam.step()
+        self.optimizer.step()
         with torch.no_grad():
             # average = d average + (1 - d) weights; d grows from 0.1, so that the random first weights do not last
             self.average.lerp_(self.weights, 1.0 - min(AVERAGE_DECAY, (1 + step) / (10 + step)))
@@ -141,8 +147,10 @@ class NetworkTrainer:
 
     @property
     def state(self) -> np.ndarray:
-        """Return everything needed to resume, (4P,): weights, average, and the two moments of Adam."""
-        saved = self.adam.state_dict()["state"].get(0, {})  # of parameter 0, the only one; empty before the first step
+        """Return everything needed to resume, (4P,): weights, average, and the two moments of Adam, else zeros."""
+        saved = self.optimizer.state_dict()["state"].get(
+            0, {}
+        )  # of parameter 0, the only one; empty before the first step
         moments = (saved.get(name, torch.zeros_like(self.average)) for name in MOMENTS)
         return torch.cat([self.weights.detach(), self.average, *moments]).numpy()
 
@@ -152,9 +160,10 @@ class NetworkTrainer:
         with torch.no_grad():
             self.weights.copy_(weights)
         self.average = average
-        step = {"step": torch.tensor(float(epochs * self.steps))}
-        saved = step | dict(zip(MOMENTS, moments, strict=True))
-        self.adam.load_state_dict(self.adam.state_dict() | {"state": {0: saved}})
+        if isinstance(self.optimizer, torch.optim.Adam):
+            step = {"step": torch.tensor(float(epochs * self.steps))}
+            saved = step | dict(zip(MOMENTS, moments, strict=True))
+            self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": {0: saved}})
 
 
 def flattened(module: torch.nn.Module) -> torch.nn.Parameter:

@@ -10,7 +10,7 @@ from program import run_process, start, wait_for
 
 torch = pytest.importorskip("torch", reason="learning a BiLSTM needs PyTorch: pip install torch")
 
-from tagger import TaggerError, load_model, read_corpus  # noqa: E402
+from tagger import TaggerError, load_model, read_corpus, save_model  # noqa: E402
 from tagger.errors import TrainingError  # noqa: E402
 from tagger.models.checkpoint import Checkpoint  # noqa: E402
 from tagger.neural import BiLSTMTagger  # noqa: E402
@@ -37,17 +37,19 @@ def learner(sentences, tags, sizes, vectors=None, seed=3):
 
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("outside", [False, True])
-def test_numpy_says_what_pytorch_says(layers, outside, tmp_path):
+@pytest.mark.parametrize("letters", [True, False])
+def test_numpy_says_what_pytorch_says(layers, outside, letters, tmp_path):
+    sizes = Sizes(8, 6, 5, 9, layers) if letters else Sizes(8, 0, 0, 9, layers)
     (tmp_path / "v.txt").write_text("time 1 2 3\nboat 0 0 1\n")
     vectors = read_vectors(tmp_path / "v.txt", {"time", "boat"}, 0) if outside else None
     words = [*WORDS, ["x"], ["The", "a" * 90, "", "日本"]]
-    found = learner(words, [*TAGS, ["."], ["DT"] * 4], Sizes(8, 6, 5, 9, layers), vectors)
+    found = learner(words, [*TAGS, ["."], ["DT"] * 4], sizes, vectors)
     found.epoch(1, lambda part: False)
     found.module.eval()
     batch = found.batch([0, 1, 2, 3])
     with torch.no_grad():
         theirs = found.module.emissions(batch)
-    ours = NumpyNetwork(found.lookup, Sizes(8, 6, 5, 9, layers), found.module.export())(words)
+    ours = NumpyNetwork(found.lookup, sizes, found.module.export())(words)
     np.testing.assert_allclose(ours[batch.pack.tokens], theirs.numpy(), atol=1e-5)
 
 
@@ -71,6 +73,43 @@ def test_two_sentences_are_learned():
     assert all(P.max(axis=1).min() > 0.9 for P in model.predict_marginals(WORDS))
 
 
+TOY = (
+    "the wall street journal reported today that apple corporation made money",
+    "georgia tech is a university in georgia",
+)
+TOY_TAGS = [["B", *"III", *"OOO", "B", "I", *"OO"], ["B", "I", *"OOOO", "B"]]
+TOY_SETTINGS = {"word_size": 5, "hidden_size": 2, "letters": False, "optimizer": "sgd", "learning_rate": 0.1}
+TOY_SETTINGS |= {"weight_decay": 1e-4, "dropout": 0.0, "batch_size": 1}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_sentences_of_pytorchs_tutorial_are_learned_by_its_network(seed, tmp_path):
+    X = [text.split() for text in TOY]
+    model = BiLSTMTagger(**TOY_SETTINGS, epochs=300, seed=seed).fit(X, TOY_TAGS)
+    assert model.predict(X) == TOY_TAGS
+    assert not any(name.startswith(("letters", "spelling")) for name in model.weights_)
+    save_model(model, tmp_path / "model.npz")
+    loaded = load_model(tmp_path / "model.npz")
+    assert loaded.predict(X) == TOY_TAGS and loaded.stored_settings() == model.stored_settings()
+    assert loaded.trellis(X[0]).best.tags == TOY_TAGS[0]
+
+
+def test_weights_decay_and_gradient_descent_is_plain():
+    """One step of SGD by hand: w - rate · (clipped gradient + decay · w)."""
+    found = learner(WORDS, TAGS, Sizes(8, 0, 0, 9, 1))
+    options = (0.01, len(WORDS), 10, 3, "sgd", 0.5)
+    plain = NetworkTrainer(found.corpus, found.lookup, found.module, *options)
+    before = plain.weights.detach().clone()
+    plain.train_batch(plain.batch([0, 1]), 0)  # leaves its gradient, clipped
+    expected = before - 0.01 * (plain.weights.grad + 0.5 * before)
+    torch.testing.assert_close(plain.weights.detach(), expected)
+
+
+def test_the_default_network_is_stored_as_before():
+    settings = BiLSTMTagger(**SMALL, epochs=1).fit(WORDS, TAGS).stored_settings()
+    assert not {"letters", "optimizer", "weight_decay"} & settings.keys()
+
+
 def test_a_seed_decides_everything_and_the_callers_chance_is_not_touched():
     torch.manual_seed(5)
     before = torch.random.get_rng_state()
@@ -89,8 +128,9 @@ def killed_after(epochs):
     return watch
 
 
-def test_resumed_it_ends_where_it_would_have_ended(tmp_path):
-    settings = SMALL | {"epochs": 6, "learning_rate": 0.01}
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_resumed_it_ends_where_it_would_have_ended(tmp_path, optimizer):
+    settings = SMALL | {"epochs": 6, "learning_rate": 0.01, "optimizer": optimizer}
     whole = BiLSTMTagger(**settings).fit(WORDS, TAGS, WORDS, TAGS)
     with pytest.raises(KeyboardInterrupt):
         saved = Checkpoint(tmp_path / "state", every=1)
@@ -172,7 +212,16 @@ def test_a_line_that_is_no_vector_is_refused(tmp_path, line, complaint):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"dropout": 1.0}, {"hidden_size": 0}, {"learning_rate": 0.0}, {"learning_rate": 2.0}, {"epochs": 0}]
+    "settings",
+    [
+        {"dropout": 1.0},
+        {"hidden_size": 0},
+        {"learning_rate": 0.0},
+        {"learning_rate": 2.0},
+        {"epochs": 0},
+        {"optimizer": "newton"},
+        {"weight_decay": -1.0},
+    ],
 )
 def test_settings_without_sense_are_refused(settings):
     with pytest.raises(TaggerError):
@@ -204,6 +253,9 @@ def test_the_command_trains_logs_and_tags(tmp_path):
     assert [list(row) for row in rows] == [["iteration", "loss", "seconds", "dev_accuracy"]] * 3
     assert rows[1]["loss"] < rows[0]["loss"] and not (tmp_path / "model.npz.checkpoint").exists()
     assert load_model(tmp_path / "model.npz").lookup_.vectors.size == 3
+    plain = ["--no-letters", "--optimizer", "sgd", "--weight-decay", "1e-4", "--learning-rate", "0.1", "--epochs", "1"]
+    assert run_process(tmp_path, "train-bilstm", "train.txt", *OPTIONS, *plain, "-o", "plain.npz").code == 0
+    assert load_model(tmp_path / "plain.npz").weights_.keys().isdisjoint({"letters"})
     assert run_process(tmp_path, "tag", input="the dog\n").out.startswith("the/")
     result = run_process(
         tmp_path, "crossval", "train.txt", "--kind", "bilstm", "--folds", "2", *OPTIONS, "--epochs", "1"

@@ -62,8 +62,9 @@ def command(
 
     For each token: the tag and its probability, the second most probable tag, and the terms of the score that decide
     between them. The terms add up to the score of the best path minus that of the same path with this one tag
-    replaced. Where all other tags have probability 0, the one with the highest score in this path is the second. The
-    score of a neural network has no such terms: there each word is hidden in turn, and the change is its term.
+    replaced; if a span scheme forbids that path, other tags change too, and are named. Where all other tags have
+    probability 0, the one with the highest score in this path is the second. The score of a neural network has no such
+    terms: there each word is hidden in turn, and the change is its term.
     """
     if as_program and as_page:
         raise click.UsageError("--json and --html exclude each other: choose one.")
@@ -100,7 +101,8 @@ def token_rows(token: Explanation, count: int) -> str:
     if token.runner_up is None:
         return f"{head}, no other tag is possible\n"
     place = f"{token.runner_up_probability:.3f}" if token.is_candidate else "(not among the candidates)"
-    lines = [f"{head}, not {visible(token.runner_up)} {place}: {token.difference:+.2f}"]
+    changes = "".join(f", {visible(word)}/{visible(tag)}" for word, tag in token.changes)
+    lines = [f"{head}, not {visible(token.runner_up)} {place}{changes}: {token.difference:+.2f}"]
     lines += [f"    {reason.value:+8.3f}  {visible(reason.name)}" for reason in token.reasons[:count]]
     rest = token.reasons[count:]
     if rest:

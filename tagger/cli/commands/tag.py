@@ -36,7 +36,8 @@ from tagger.cli.options import (
 )
 from tagger.cli.paths import INPUT, TEXT
 from tagger.cli.progress import open_bar, show_bar
-from tagger.cli.tag_folder import check_folder_options, output_or_folder_option, part_option, tag_into_folder
+from tagger.cli.tagging.folder import check_folder_options, output_or_folder_option, part_option, tag_into_folder
+from tagger.cli.tagging.tables import is_table, tag_tables
 from tagger.corpus import FORMATS, format_of
 from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS
@@ -72,6 +73,7 @@ NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
     "tagger tag -m crf.npz -m bilstm.npz < sentences.txt",
     "tagger tag words.tsv -m chunks.npz --columns word,pos",
     "tagger tag texts/*.txt -o tagged/ --part 3/100",
+    "tagger tag texts.parquet -m english --tokenize --text-column body -o tagged.parquet",
     cls=TokenizingCommand,
 )
 @click.argument("files", nargs=-1, type=TEXT, callback=lambda ctx, param, files: files or ("-",))
@@ -84,7 +86,9 @@ NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
 @choice_option("--to-column", COLUMNS, "CoNLL-U column that gets the tags.  [default: the one of the training corpus]")
 @tokenize_option
 @click.option(
-    "--text-column", metavar="NAME", help="Key of the text in jsonl, with --tokenize, e.g. body.  [default: text]"
+    "--text-column",
+    metavar="NAME",
+    help="Column of the text in tables, or its key in jsonl with --tokenize, e.g. body.  [default: text]",
 )
 @map_option
 @value_option("--nbest", click.IntRange(1, 1000), None, "Write the N best taggings and their probabilities.")
@@ -125,9 +129,14 @@ def command(
     and conllu then give the position of each word in the text. In CoNLL-U, tags go into the column that the model was
     trained on, or UPOS if it was trained on another format.
 
+    In tables (.parquet, .arrow, .feather) a column of texts (--text-column) or of word lists (--word-column) is tagged;
+    a row in is a row out, with new columns.
+
     With -o FOLDER/ each file gets an output of its own. Files that are finished, by the records in FOLDER/manifest, are
     not tagged again unless the file, the model or an option has changed; --part shares the work among machines.
     """
+    if any(map(is_table, files)):
+        return tag_tables(files, output, part, tagging_bar(files, output, quiet))
     write_as = output_format or format_of(output, otherwise=input_format or format_of(files[0]))
     check_tokenize_options(files, input_format, tokenize, text_column, keep_tags)
     check_output_options(write_as, to_column, nbest, probabilities, min_probability)
@@ -137,8 +146,7 @@ def command(
     if tokenize == MODEL_TOKENIZER:
         tokenize = model.tokenizer_ or TOKENIZERS[0]
     check_inputs(files, encoding, tokenize, quiet)
-    words = read_lexicon(lexicon, encoding, frozenset(model.classes_)) if lexicon else None
-    constraints = Constraints(model.classes_, words, keep_tags) if words or keep_tags else None
+    constraints = read_constraints(model, lexicon, encoding, keep_tags)
     names = tag_map.tags(model.classes_) if tag_map else None
     if nbest and names and len(set(names)) < len(names):
         raise click.UsageError("--nbest: expected a --map that joins no tags, since taggings would look alike.")
@@ -156,6 +164,12 @@ def command(
             answers = job.answers(files, jobs, skipped_lines(), hint)
             tokens = write_answers(answers, stream, advance, skipped_lines())
     return report_written(output, f"{several(tokens, 'token')}, as {write_as}", quiet)
+
+
+def read_constraints(model: Predictor, lexicon: str | None, encoding: str, keep_tags: bool) -> Constraints | None:
+    """Return the constraints of `--lexicon` and `--keep-tags`, if any."""
+    words = read_lexicon(lexicon, encoding, frozenset(model.classes_)) if lexicon else None
+    return Constraints(model.classes_, words, keep_tags) if words or keep_tags else None
 
 
 def choose_path(

@@ -21,7 +21,7 @@ from tagger.cli.training import (
     training_command,
 )
 from tagger.models.checkpoint import Checkpoint
-from tagger.neural import need_torch
+from tagger.neural import OPTIMIZERS, need_torch
 from tagger.neural.tagger import BiLSTMTagger
 from tagger.neural.word_vectors import WordVectors, read_vectors
 from tagger.normalization import NFC, normalized
@@ -40,9 +40,12 @@ SIZE = click.IntRange(1, 4096)
 @monitor_options(every=1, unit="epoch")
 @setting_option("--epochs", Count(1), "Passes through the corpus.")
 @click.option("--batch-size", type=Count(0), metavar="N", help="Sentences per batch.  [default: 32, or fewer]")
-@setting_option("--learning-rate", Finite(0, 1, min_open=True), "Learning rate of Adam.")
+@setting_option("--learning-rate", Finite(0, 1, min_open=True), "Initial learning rate.")
+@setting_option("--optimizer", click.Choice(OPTIMIZERS), "adam, or sgd for plain gradient descent.")
+@setting_option("--weight-decay", Finite(0), "L2 penalty of the optimizer, e.g. 1e-4.")
 @setting_option("--dropout", Finite(0, 1, max_open=True), "Fraction of units dropped in training.")
 @setting_option("--word-size", SIZE, "Size of a word embedding.")
+@click.option("--letters/--no-letters", help="Read the characters of words, or only the words.  [default: letters]")
 @setting_option("--letter-size", SIZE, "Size of a character embedding.")
 @setting_option("--spelling-size", SIZE, "Size of the BiLSTM over characters, per direction.")
 @setting_option("--hidden-size", SIZE, "Size of the BiLSTM over words, per direction.")

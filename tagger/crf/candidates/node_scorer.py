@@ -14,7 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 from tagger.crf.scorer import FeatureScorer
-from tagger.features.encoder import Features, word_keys
+from tagger.features.encoder import Features
+from tagger.features.keys import word_keys
 from tagger.features.tag_parts import TagParts
 from tagger.words.windows import MARKS, Windows
 

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from tagger.crf.parameters import EncodedCorpus
 from tagger.features.parameter_index import ParameterIndex
+from tagger.features.token_values import Triples
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class WeightSums:
     """The weights that add up to each of some numbers."""
 
     params: np.ndarray  # (columns,) ascending
-    matrix: csr_array  # (rows, columns) of zeros and ones
+    matrix: csr_array  # (rows, columns) of zeros and ones, or values
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """Add up the numbers, (rows,)."""
@@ -63,7 +64,10 @@ class NodeTables:
         self.parameters = ParameterIndex(corpus.features, corpus.tag_parts)
         self.tables = [self.pair_table(corpus, offset) for offset in corpus.features.offsets]
         ids = [corpus.token_features(t) for t in corpus.templates_at(None)]
-        self.several = [self.weight_sums([row[tokens[part]] for row in ids], tags[part]) for part in parts]
+        self.several = [
+            self.weight_sums([row[tokens[part]] for row in ids], tags[part], corpus.at(tokens[part]).triples())
+            for part in parts
+        ]
 
     def pair_table(self, corpus: EncodedCorpus, offset: int) -> PairTable:
         """Build the table of all templates of one word at this offset."""
@@ -72,9 +76,14 @@ class NodeTables:
         ids = [corpus.word_features(t)[pairs // K] for t in corpus.templates_at(offset)]
         return PairTable(index.astype(np.int32), self.weight_sums(ids, pairs % K))
 
-    def weight_sums(self, ids: list[np.ndarray], tags: np.ndarray) -> WeightSums:
-        """Build the sums of rows with these features and tags."""
-        return self.sums_of(*self.parameters.find(ids, tags), len(tags))
+    def weight_sums(self, ids: list[np.ndarray], tags: np.ndarray, valued: Triples | None = None) -> WeightSums:
+        """Build the sums of rows with these features and tags, and with these features with values."""
+        params, rows = self.parameters.find(ids, tags)
+        if valued is None:
+            return self.sums_of(params, rows, len(tags))
+        more, places = self.parameters.find([valued.ids], tags[valued.rows])
+        values = np.append(np.ones(len(params), self.dtype), valued.values[places].astype(self.dtype))
+        return self.sums_of(np.append(params, more), np.append(rows, valued.rows[places]), len(tags), values)
 
     def step_sums(
         self, features: list[np.ndarray], tokens: np.ndarray, before: np.ndarray, tags: np.ndarray
@@ -83,13 +92,14 @@ class NodeTables:
         ids = [row[tokens] for row in features]
         return self.sums_of(*self.parameters.find_steps(ids, before, tags), len(tokens))
 
-    def sums_of(self, params: np.ndarray, rows: np.ndarray, count: int) -> WeightSums:
-        """Build the sums of `count` rows from the parameters of rows."""
+    def sums_of(self, params: np.ndarray, rows: np.ndarray, count: int, values: np.ndarray | None = None) -> WeightSums:
+        """Build the sums of `count` rows from the parameters of rows, times their values if they have any."""
         order = np.argsort(rows, kind="stable")
         distinct, columns = np.unique(params[order], return_inverse=True)
         bounds = np.append(0, np.cumsum(np.bincount(rows, minlength=count))).astype(np.int32)
-        arrays = (np.ones(len(params), self.dtype), columns.astype(np.int32), bounds)
-        return WeightSums(distinct, csr_array(arrays, shape=(count, len(distinct))))
+        amounts = np.ones(len(params), self.dtype) if values is None else values[order]
+        matrix = csr_array((amounts, columns.astype(np.int32), bounds), shape=(count, len(distinct)))
+        return WeightSums(distinct, matrix)
 
     def scores(self, weights: np.ndarray, map_all: Callable[..., list[Any]]) -> list[np.ndarray]:
         """Compute the scores of the nodes of each part; `map_all` applies a function to all items of a list."""

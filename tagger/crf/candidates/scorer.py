@@ -14,6 +14,7 @@ import numpy as np
 
 from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import KeyedValues
+from tagger.chain.candidate_kernels import TrellisScores
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates, CandidateScorer
 from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer
@@ -113,7 +114,7 @@ class CRFNodes:
 
 
 @dataclass(frozen=True)
-class CRFScores:
+class CRFScores(TrellisScores):
     """The scores of a CRF for a trellis."""
 
     table: ChainTable

@@ -1,0 +1,70 @@
+"""`tag` for tables: Parquet and Arrow files, a row in is a row out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import PurePath
+from typing import Any
+
+import click
+
+from tagger.cli.console import report_written
+from tagger.cli.options import MODEL_TOKENIZER, is_given
+from tagger.cli.tagging.folder import tag_into_folder
+from tagger.corpus.tokenizers import TOKENIZERS
+from tagger.corpus.tokenizers.records import TEXT_COLUMN
+from tagger.errors import several
+from tagger.models.store import load_model
+from tagger.tagging.folder import WHOLE, Part, is_folder
+
+TABLE_SUFFIXES = (".parquet", ".arrow", ".feather")
+FOR_TEXTS = (  # parameters that tables have no use for
+    *("input_format", "output_format", "encoding", "on_error", "columns", "tag_column", "to_column"),
+    *("map_path", "nbest", "min_probability", "keep_tags", "lexicon"),
+)
+
+
+def is_table(path: str) -> bool:
+    """Return whether a path has the suffix of a table."""
+    return PurePath(path).suffix in TABLE_SUFFIXES
+
+
+def check_table_options(files: Sequence[str], output: str) -> None:
+    """Refuse tables among texts, options for texts, and an output that is no table."""
+    context = click.get_current_context()
+    if not all(map(is_table, files)):
+        raise click.UsageError(f"FILES: expected tables only, got {next(p for p in files if not is_table(p))}.")
+    for param in context.command.params:
+        if param.name in FOR_TEXTS and is_given(param.name):
+            raise click.UsageError(f"{param.opts[-1]}: expected text to tag, got the table {files[0]}.")
+    if not is_table(output) and not is_folder(output):
+        got = "standard output" if output == "-" else output
+        raise click.UsageError(f"-o: expected a file that ends in {' or '.join(TABLE_SUFFIXES)}, got {got}.")
+    if len(files) > 1 and not is_folder(output):
+        raise click.UsageError(
+            f"-o: expected a folder for {len(files)} tables, got {output}. A folder ends with a slash."
+        )
+
+
+def tag_tables(files: Sequence[str], output: str, part: Part | None, bar: AbstractContextManager[Any]) -> None:
+    """Tag tables: words and tags of a column of texts, or tags of a column of word lists, become new columns."""
+    from tagger.integrations.arrow import BatchTagger, TableJob, need_pyarrow
+
+    check_table_options(files, output)
+    need_pyarrow()
+    parameters = click.get_current_context().params
+    words, tokenizer = parameters["word_column"], parameters["tokenize"]
+    model = load_model(parameters["model_paths"])
+    if tokenizer == MODEL_TOKENIZER:
+        tokenizer = model.tokenizer_ or TOKENIZERS[0]
+    text = parameters["text_column"] or (None if words else TEXT_COLUMN)
+    outputs = [*(["words"] if text else []), "tags", *(["probabilities"] if parameters["probabilities"] else [])]
+    tagger = BatchTagger(model, text, words, tokenizer or MODEL_TOKENIZER, outputs)
+    with bar as advance:
+        tag_file = partial(TableJob(tagger).tag_file, jobs=parameters["jobs"], advance=advance)
+        if is_folder(output):
+            return tag_into_folder(files, output, PurePath(files[0]).suffix, part or WHOLE, tag_file)
+        tokens = tag_file(files[0], output)
+    return report_written(output, several(tokens, "token"), parameters["quiet"])

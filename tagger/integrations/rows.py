@@ -1,0 +1,82 @@
+"""Tag the rows of a table: a column of texts or of word lists in, columns of lists out.
+
+A row stays a row. A text may have several sentences; the lists of its row hold the words of all of them, and
+`sentences` numbers the sentences. A row without a text has no lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, islice
+from typing import Any
+
+from tagger.corpus.tokenizers.texts import tokenize
+from tagger.errors import TaggerError
+from tagger.escaping import quote
+from tagger.models.predictor import Predictor
+from tagger.sentence import Sentence
+
+MODEL_TOKENIZER = "model"  # as the model has stored it
+OUTPUTS: dict[
+    str, Callable[[int, Sentence], Iterable[Any]]
+] = {  # from a sentence and its number to values of its words
+    "words": lambda number, sentence: sentence.words,
+    "tags": lambda number, sentence: sentence.tags or (),
+    "probabilities": lambda number, sentence: sentence.probabilities or (),
+    "starts": lambda number, sentence: [start for start, _ in sentence.offsets or ()],
+    "ends": lambda number, sentence: [end for _, end in sentence.offsets or ()],
+    "sentences": lambda number, sentence: [number] * len(sentence),
+}
+OF_TEXTS = ("starts", "ends")  # outputs that words without a text do not have
+
+
+def chosen_outputs(outputs: Sequence[str] | None, texts: bool) -> tuple[str, ...]:
+    """Return the outputs to make, by default words and tags of texts, tags of words; refuse unknown ones."""
+    if outputs is None:
+        return ("words", "tags") if texts else ("tags",)
+    allowed = [name for name in OUTPUTS if texts or name not in OF_TEXTS]
+    for name in outputs:
+        if name not in allowed:
+            raise TaggerError(f"outputs: expected some of {', '.join(allowed)}, got {quote(str(name))}.")
+    return tuple(outputs)
+
+
+def tag_rows(
+    model: Predictor, values: Iterable[Any], outputs: Sequence[str], tokenizer: str | None = MODEL_TOKENIZER
+) -> dict[str, list[list[Any] | None]]:
+    """Tag the values of a column.
+
+    Parameters
+    ----------
+    model : Predictor
+    values : iterable of str, of lists of str, or of None
+        Texts, or the words of sentences.
+    outputs : sequence of str
+        Names of `OUTPUTS`.
+    tokenizer : str, optional
+        How texts are split: `model`, `english`, `chinese`, or None for lines and spaces.
+
+    Returns
+    -------
+    dict
+        For each output a list with a list per row, None where the value is None.
+    """
+    language = model.tokenizer_ if tokenizer == MODEL_TOKENIZER else tokenizer
+    rows = [sentences_of(value, language) for value in values]
+    plain = chain.from_iterable(row for row in rows if row is not None)
+    tagged = iter(model.tag_sents(list(plain), probabilities="probabilities" in outputs))
+    of_row = [None if row is None else list(enumerate(islice(tagged, len(row)))) for row in rows]
+    return {
+        name: [
+            None if row is None else list(chain.from_iterable(OUTPUTS[name](i, sentence) for i, sentence in row))
+            for row in of_row
+        ]
+        for name in outputs
+    }
+
+
+def sentences_of(value: Any, language: str | None) -> list[Sentence] | None:
+    """Return the sentences of a value; None for a missing one, which pandas may write as NaN or NA."""
+    if value is None or isinstance(value, float) or type(value).__name__ == "NAType":
+        return None
+    return tokenize(value, language) if isinstance(value, str) else [Sentence(value)]
