@@ -4,6 +4,7 @@ import random
 from itertools import product
 
 import numpy as np
+import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -113,7 +114,8 @@ def test_the_best_path_of_one_sentence_is_that_of_a_pack(data):
     chain = Chain(Pack.of([T]), start, A, end, E)
     with np.errstate(all="raise", under="ignore"):
         found = best_path(step, start, end, E)
-    assert found == viterbi(DenseMax(chain, step)).tolist()
+    packed = viterbi(DenseMax(chain, step)).tolist()
+    assert found == packed or oracle.score(start, A, end, E, found) == oracle.score(start, A, end, E, packed) == -np.inf
 
 
 # Candidates of second order
