@@ -32,7 +32,7 @@ from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.score_tables import Cells, TableBuilder, step_cells
 
-STEP_CELLS = 1 << 21  # of the transitions of a pack, where each step has its own
+STEP_CELLS = 1 << 20  # of the transitions of a pack, where each step has its own: few enough for the cache
 
 
 @dataclass(frozen=True)
