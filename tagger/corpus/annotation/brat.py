@@ -7,6 +7,7 @@ belong to no tag, and are left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import PurePath
 
 from tagger.corpus.annotation.labels import Label, LabeledText
@@ -48,16 +49,17 @@ def read(path: str, encoding: str) -> list[LabeledText]:
 
 def read_labels(path: str, encoding: str, text: str) -> list[Label]:
     """Read the text-bound annotations; one in several pieces is refused."""
-    lines, labels = Lines(path, encoding), []
-    for line in lines:
-        if not line.startswith("T"):
-            continue
-        _, _, middle = line.partition("\t")
-        parts = middle.partition("\t")[0].split(" ")
-        if len(parts) != 3 or not all(part.isdigit() for part in parts[1:]):
-            raise lines.error(f"expected T1 TAB LABEL BEGIN END TAB TEXT, in one piece, got {quote(line)}")
-        name, begin, end = parts
-        labels.append(checked_label(int(begin), int(end), name, text, f"{lines.name}:{lines.number}"))
+    labels = []
+    with closing(Lines(path, encoding)) as lines:
+        for line in lines:
+            if not line.startswith("T"):
+                continue
+            _, _, middle = line.partition("\t")
+            parts = middle.partition("\t")[0].split(" ")
+            if len(parts) != 3 or not all(part.isdigit() for part in parts[1:]):
+                raise lines.error(f"expected T1 TAB LABEL BEGIN END TAB TEXT, in one piece, got {quote(line)}")
+            name, begin, end = parts
+            labels.append(checked_label(int(begin), int(end), name, text, f"{lines.name}:{lines.number}"))
     return labels
 
 

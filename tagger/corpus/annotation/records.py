@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 from tagger.corpus.annotation.labels import Label
@@ -15,10 +16,10 @@ from tagger.files.reading import Lines
 
 def json_records(path: str, encoding: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the objects of a file with one per line, each with its place for messages."""
-    lines = Lines(path, encoding)
-    for line in lines:
-        if line.strip():
-            yield f"{lines.name}:{lines.number}", parse_object(line, lines)
+    with closing(Lines(path, encoding)) as lines:
+        for line in lines:
+            if line.strip():
+                yield f"{lines.name}:{lines.number}", parse_object(line, lines)
 
 
 def text_of(record: dict[str, Any], key: str, place: str) -> str:
