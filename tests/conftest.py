@@ -5,12 +5,15 @@ import signal
 
 import pytest
 from browser import chromium, installed
+from forkserver import keep_memory
 from hypothesis import settings
 from paths import TEST, TESTS, TRAIN
 from program import PATCHES, run
 
 settings.register_profile("tests", deadline=None)  # a busy machine is no failure
 settings.load_profile("tests")
+
+keep_memory()
 
 # Tests send signals to programs they start, which would inherit that a shell or nohup let them be ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
