@@ -6,6 +6,7 @@
     python scripts/bench.py tag CORPUS TEXT              tagging, start-up and memory, against python-crfsuite
     python scripts/bench.py hmm CORPUS...                the HMM, against NLTK's TnT
     python scripts/bench.py neural MODEL TEXT            the network in NumPy, against the same in PyTorch
+    python scripts/bench.py chunk CORPUS DEV             chunking, by a template and by dicts, against python-crfsuite
 
 Rivals come with the extra `bench`: pip install '.[bench]'. Every program runs in a process of its own, on the
 comparison template; both sides get exactly the same sentences and features (`tests/test_bench.py` looks after that).
@@ -178,6 +179,24 @@ def neural(model, text, rounds, threads, as_json):
         click.echo(json.dumps(found))
     else:
         bench_neural.show(found, table)
+
+
+@bench.command()
+@click.argument("corpus", type=click.Path(exists=True))
+@click.argument("dev", type=click.Path(exists=True))
+@click.option("--rounds", default=3, show_default=True, help="How often each program runs.")
+@click.option("--l2", default=1.0, show_default=True, help="Penalty of both programs.")
+@click.option("--iterations", default=100, show_default=True, help="Of CRFsuite's L-BFGS.")
+@click.option("--json", "as_json", is_flag=True)
+def chunk(corpus, dev, rounds, l2, iterations, as_json):
+    """Chunking: training on CORPUS (word, part of speech, tag) to CRFsuite's loss, by a template and by dicts."""
+    import bench_chunk
+
+    found = bench_chunk.compare(corpus, dev, rounds, l2, iterations, measured)
+    if as_json:
+        click.echo(json.dumps(found))
+    else:
+        bench_chunk.show(found, table)
 
 
 def strip_tags(corpus, target):

@@ -10,11 +10,13 @@ import pytest
 from click.testing import CliRunner
 from paths import TRAIN
 
-from tagger import CRFTagger, read_corpus, write_corpus
-from tagger.features.template import describe, parse_templates, template_text
+from tagger import CRFTagger, Sentence, read_corpus, write_corpus
+from tagger.features.observer import Observer
+from tagger.features.template import describe, parse_templates, sources_of, template_text
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 import bench
+import bench_chunk
 import growth
 import rival_crfsuite
 
@@ -45,6 +47,17 @@ def test_the_rivals_features_of_other_templates_are_those_that_are_learned(tmp_p
     corpus, _ = CRFTagger().encode(train)
     assert len(pairs) == len(corpus.features.rows.tags)
     assert corpus.lengths.tolist() == list(map(len, train))  # nothing more is cut
+
+
+def test_the_dicts_of_chunking_are_the_features_of_the_template():
+    templates = parse_templates(bench_chunk.TEMPLATE.read_text())
+    observe = Observer(None, sources_of(templates))
+    for words, pos in (("The U.S. 's IBM bought McX 12 b-2", "DT NNP POS NNP VBD NNP CD CD"), ("No", "UH")):
+        sentence = Sentence(words.split(), columns={"pos": pos.split()})
+        ours = [sorted(map(bench_chunk.name_in_dicts, row)) for row in describe(observe([sentence])[0], templates)]
+        dicts = bench_chunk.features(sentence.words, sentence.columns["pos"])
+        flags = [{name: value for name, value in row.items() if value is not False} for row in dicts]
+        assert ours == [sorted(n if v in (True, 1.0) else f"{n}:{v}" for n, v in row.items()) for row in flags]
 
 
 @pytest.mark.parametrize(("goal", "iterations"), [(0.0, 1), (0.5, 50), (0.895, 90), (1.99, 199), (9.0, 200)])

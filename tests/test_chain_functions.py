@@ -190,6 +190,12 @@ def test_psi_fits_unchanged_and_gives_the_published_figures():
     assert np.exp(chain.log_likelihood(tags=seq, **scores)) == pytest.approx(2.69869828108e-08, rel=1e-10)
     last = np.exp(chain.forward(**scores)[-1])
     assert last == pytest.approx([2.66620185e8, 4.91942550e8, 4.48597546e8, 3.42214705e8, 4.10510463e8], rel=1e-8)
+    beta = np.exp(chain.backward(**scores))
+    assert beta[0] == pytest.approx([2.95024144e8, 2.61620644e8, 3.16953747e8, 2.02959597e8, 2.51250862e8], rel=1e-8)
+    assert beta[8] == pytest.approx([8.15414542, 7.95904764, 9.64664115, 8.69502743, 9.41073532], rel=1e-8)
+    _, gradient = chain.log_likelihood_gradient(tags=seq, **scores)
+    by_psi = [0.75834232, -0.13348772, -0.16172055, -0.10355687, -0.12819671]
+    assert gradient.start / np.exp(log_psi[0, 0]) == pytest.approx(by_psi, abs=5e-9, rel=0)
 
 
 def test_the_gradient_for_psi_is_that_for_its_logarithm_divided_by_psi():
@@ -218,11 +224,17 @@ def test_published_gradients_for_x_W_P_and_S():
     dW = [-0.62291675, -0.38050215, -0.18983737, -0.65300231, 1.84625859]
     dx = [0.03394788, -0.11666261, 0.02592661, 0.07931277, 0.02549323, 0.11371901, 0.02198856]
     dS = [-0.17736447, -0.21489701, -0.20747999, -0.19735031, 0.79709179]
-    dP = [-0.34655117, -0.27314013, -0.16800195, -0.28352514, 0.73359469]
+    dP = [
+        [-0.34655117, -0.27314013, -0.16800195, -0.28352514, 0.73359469],
+        [-0.22747135, -0.2967193, -0.27009443, -0.2664594, 0.87349324],
+        [-0.27906702, -0.27747362, -0.33689934, -0.18786182, 0.82788735],
+        [-0.2701056, -0.16940564, -0.2624276, -0.29133856, -0.25558298],
+        [0.72105085, 0.86080584, 0.76931185, -0.2103895, -0.11362927],
+    ]
     assert x @ gradient.emissions == pytest.approx(dW, **close)
     assert gradient.emissions @ W == pytest.approx(dx, **close)
     assert gradient.start == pytest.approx(dS, **close)
-    assert gradient.transitions[0] == pytest.approx(dP, **close)
+    assert gradient.transitions == pytest.approx(np.array(dP), **close)
 
 
 # What is public

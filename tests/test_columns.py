@@ -16,8 +16,8 @@ from tagger.experiments.search import Setting
 from tagger.experiments.trials import SettingTrials
 from tagger.features.foreign import is_foreign, left_out, translate
 from tagger.features.observer import Observer
-from tagger.features.phrases import PhraseList
-from tagger.features.template import describe, parse_templates
+from tagger.features.phrases import PhraseList, read_lists
+from tagger.features.template import describe, list_names, parse_templates
 from tagger.files.reading import Lines
 from tagger.models.ensemble import Ensemble
 from tagger.models.explain import explain
@@ -232,6 +232,7 @@ def test_features_look_at_columns_as_they_are_and_through_functions():
         (r"match:/\/#&\]/[0] # &", [r"match:/\/#&\]/[0]"]),
         ("extract:/(?i)[a-c]+$/ & word[1]", ["extract:/(?i)[a-c]+$/[0]", "word[1]"]),
         ("column:2[0]&column:3-4[1]", ["column:2[0]", "column:3-4[1]"]),
+        ("match:/a*b*c*/", ["match:/a*b*c*/[0]"]),
     ],
 )
 def test_patterns_may_hold_the_signs_of_templates(line, features):
@@ -515,3 +516,31 @@ def test_what_would_be_read_as_a_comment_is_not_written():
     for words in (["-DOCSTART-", "a"], ["#", "a"]):
         with pytest.raises(CorpusError, match="cannot be written in this format"):
             render(Sentence(words[:1], ["X"], columns={"a": ["k"], "b": ["="]}), "columns")
+
+
+@pytest.mark.parametrize("pos, message", [
+    ('["D"]', "expected a list 'pos' of 2 strings or numbers, one for each word"),
+    ('"D N"', "expected a list 'pos' of 2 strings or numbers, one for each word"),
+    ('[["D"], "N"]', "expected a list 'pos' of 2 strings or numbers, one for each word"),
+])  # fmt: skip
+def test_a_list_that_does_not_fit_the_words_is_named(home, pos, message):
+    failed = run(".", "tag", "--input-format", "jsonl", input=f'{{"words": ["a", "b"], "pos": {pos}}}\n')
+    assert failed.code == 1 and message in failed.err and failed.err.count("\n") == 1
+
+
+def test_the_trellis_of_a_model_that_looks_at_columns(home):
+    (home / "text.txt").write_text("w0 Nn\nw3 Dt\n\n")
+    done = run(".", "trellis", "--input-format", "columns", "--json", input="w0 Nn\nw3 Dt\n\n")
+    assert done.code == 0 and json.loads(done.out)["words"] == ["w0", "w3"]
+    other = run(
+        ".", "trellis", "--input-format", "columns", "--columns", "pos,word", "--json", input="Nn w0\nDt w3\n\n"
+    )
+    assert other.out == done.out
+
+
+def test_a_list_may_have_any_place(tmp_path):
+    (tmp_path / "cities.txt").write_text("New York\n")
+    (template,) = parse_templates(f"list:{tmp_path}/cities.txt[0]")
+    assert str(template) == f"list:{tmp_path}/cities.txt[0]"
+    (lists,) = read_lists(list_names([template]), "elsewhere/template.txt").values()
+    assert lists.places([["in", "New", "York"]]) == [[None, "B", "E"]]

@@ -64,7 +64,13 @@ def test_figures_are_compared_as_closely_as_they_can_be(shown, real, same):
 
 
 # What an example uses, and the library that it needs for that.
-NEEDS = {"import torch": "torch", "train-bilstm": "torch", "--tokenize chinese": "jieba", "--report": "jinja2"}
+NEEDS = {
+    "import torch": "torch",
+    "train-bilstm": "torch",
+    "BiLSTMTagger(": "torch",
+    "--tokenize chinese": "jieba",
+    "--report": "jinja2",
+}
 NEEDS |= {
     f"import {library}": library for library in ("spacy", "nltk", "pandas", "polars", "pyarrow", "dask", "fsspec")
 }

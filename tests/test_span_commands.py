@@ -203,3 +203,20 @@ def test_an_explanation_compares_with_a_path_that_the_scheme_allows(kind):
     assert changed or kind is HMMTagger
     page = explanation_page(page_template("explanation.html"), explain(model, [words]))
     assert page.count("</li>") >= len(words)
+
+
+def test_spans_of_older_tags_are_replaced_or_removed(folder):
+    words = find_one(read_corpus(folder / "dev.tsv"))
+    line = json.dumps({"words": words, "key": 1})
+    tagged = run(folder, "tag", "--input-format", "jsonl", "--output-format", "jsonl", input=line + "\n").out
+    assert json.loads(tagged)["spans"]
+    assert run(folder, "train-hmm", "train.tsv", "--scheme", "none", "-q", "-o", "free.npz").code == 0
+    again = json.loads(run(folder, "tag", "-m", "free.npz", "--input-format", "jsonl", input=tagged).out)
+    assert again.keys() == {"words", "tags", "key"}
+    own = json.dumps({"words": words, "spans": [[0, 1]]}) + "\n"
+    kept = run(folder, "tag", "-m", "free.npz", "--input-format", "jsonl", input=own).out
+    assert json.loads(kept)["spans"] == [[0, 1]]
+
+
+def find_one(sentences):
+    return list(next(s for s in sentences if find_spans(s.tags)).words)

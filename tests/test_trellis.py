@@ -106,7 +106,9 @@ def models():
     return {
         "HMM of second order": hmm,
         "HMM of first order": HMMTagger(order=1).fit(corpus),
+        "textbook HMM": HMMTagger(order=1, smoothing="none", unknown="floor").fit(corpus),
         "CRF": crf,
+        "CRF of order 0": CRFTagger(max_iterations=5, order=0).fit(corpus),
         "CRF over candidates": CRFTagger(max_iterations=3, candidates=0.001).fit(few),
         "CRF of second order": CRFTagger(max_iterations=3, order=2).fit(few),
         "BiLSTM": load_model(TESTS / "models" / "format-3-bilstm.npz"),
@@ -118,7 +120,9 @@ def models():
 NAMES = [
     "HMM of second order",
     "HMM of first order",
+    "textbook HMM",
     "CRF",
+    "CRF of order 0",
     "CRF over candidates",
     "CRF of second order",
     "BiLSTM",

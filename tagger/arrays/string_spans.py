@@ -104,6 +104,15 @@ class ByteStrings:
         """Encode strings, one after the other."""
         return StringSpans.of(strings).encoded()
 
+    @classmethod
+    def joined(cls, several: Sequence[ByteStrings]) -> ByteStrings:
+        """Concatenate strings, and their blobs."""
+        shifts = np.cumsum([0, *(len(strings.blob) for strings in several)]).tolist()
+        starts = [strings.starts + shift for strings, shift in zip(several, shifts, strict=False)]
+        ends = [strings.ends + shift for strings, shift in zip(several, shifts, strict=False)]
+        blob = np.concatenate([strings.blob for strings in several])
+        return cls(blob, np.concatenate(starts), np.concatenate(ends))
+
     def __len__(self) -> int:
         return len(self.starts)
 

@@ -42,6 +42,25 @@ class StringTable:
         ids[order] = np.arange(len(order))
         return cls(encoded.take(order).compact(), encoded.hashes[order]), ids
 
+    @classmethod
+    def union(cls, tables: Sequence[StringTable]) -> tuple[StringTable, list[np.ndarray]]:
+        """Build the table of the strings of several tables; return it, and the ids in it of each table's strings."""
+        every = ByteStrings.joined([table.encoded for table in tables])
+        keys = np.concatenate([table.hashes for table in tables])
+        order = np.argsort(keys, kind="stable")
+        repeated = np.flatnonzero(keys[order[1:]] == keys[order[:-1]])  # as the one before
+        if not every.equal(order[repeated + 1], every, order[repeated]).all():  # different strings of one hash
+            strings = [string for table in tables for string in table.strings()]
+            union, _ = cls.build(list(dict.fromkeys(strings)))
+            return union, [union.find(table.strings()) for table in tables]
+        is_new = np.ones(len(order), bool)
+        is_new[repeated + 1] = False
+        ids = np.empty(len(order), np.int64)
+        ids[order] = np.cumsum(is_new) - 1
+        firsts = order[is_new]
+        union = cls(every.take(firsts).compact(), keys[firsts])
+        return union, np.split(ids, np.cumsum([len(table) for table in tables])[:-1])
+
     def __len__(self) -> int:
         return len(self.hashes)
 

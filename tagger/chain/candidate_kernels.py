@@ -4,22 +4,24 @@
 
 over the arcs from state i to state j, and alpha alike with log Σ exp in the place of max. A model gives the scores of
 arriving in each state and of each arc (`TrellisScores`). The scaled kernel works like `scaled`: with the sum c of the
-states of a piece at a step,
+states of a piece at a step, and f = exp(arcs) over the largest of all,
 
-    alpha[j] = Σ_i alpha[i] · exp(arcs[i, j] - top) · e[j],    e[j] = exp(states[j] - shift) / c
-    beta[i]  = Σ_j exp(arcs[i, j] - top) · e[j] · beta[j],     P(state j) = alpha[j] · beta[j]
+    alpha[j] = Σ_i alpha[i] · f[i, j] · e[j],      e[j] = exp(states[j] - shift) / c
+    beta[i]  = Σ_j f[i, j] · e[j] · beta[j],       P(state j) = alpha[j] · beta[j]
 
-It is exact while all scores are finite and span less than float64 does (`scaled.SPAN`).
+It is exact while all scores are finite and span less than float64 does (`scaled.SPAN`). A model that multiplies
+probabilities gives these exponentials without a logarithm on the way.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
+from tagger.arrays.caching import cached_property
 from tagger.chain.candidates import Arcs, Trellis, steps_of
 from tagger.chain.kernels import SumKernel, finite
 from tagger.chain.scaled import SPAN
@@ -29,15 +31,23 @@ SCORED_STATES = 1 << 12  # states whose arcs are scored at a time, few enough to
 Reduction = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # of groups: values, first of each, widths
 
 
-class TrellisScores(Protocol):
+class TrellisScores(ABC):
     """A model's scores for the states and arcs of a trellis."""
 
-    @property
-    def arrivals(self) -> np.ndarray:
-        """The score of arriving in each state, (states,); those of the first states do not count."""
+    arrivals: np.ndarray  # (states,) the score of arriving in each state; those of the first states do not count
 
+    @abstractmethod
     def arcs(self, arcs: Arcs) -> np.ndarray:
         """Return the score of each arc, (arcs,)."""
+
+    def arrival_factors(self, trellis: Trellis) -> tuple[np.ndarray, np.ndarray]:
+        """Return exp(arrivals - shift), (states,), and the shift, (rows,), the highest score of each row."""
+        shift = np.maximum.reduceat(self.arrivals, trellis.bounds[:-1])
+        return np.exp(self.arrivals - shift[trellis.rows]), shift
+
+    def arc_factors(self, arcs: Arcs) -> np.ndarray:
+        """Return the exponential of the score of each arc, (arcs,)."""
+        return np.asarray(np.exp(self.arcs(arcs)))
 
 
 @dataclass(frozen=True)
@@ -72,12 +82,17 @@ class CandidateKernel:
 
     def __init__(self, trellis: Trellis, scores: TrellisScores, reduce: Reduction) -> None:
         self.trellis, self.pack, self.scores, self.reduce = trellis, trellis.pack, scores, reduce
-        self.arrivals = np.array(scores.arrivals, np.float64)
-        self.arrivals[: trellis.first] = 0.0
         self.only_block: Step | None = None  # kept for the way back
 
+    @cached_property
+    def arrivals(self) -> np.ndarray:
+        """The score of arriving in each state, (states,), 0 for the first ones."""
+        arrivals = np.array(self.scores.arrivals, np.float64)
+        arrivals[: self.trellis.first] = 0.0
+        return arrivals
+
     def begin(self) -> np.ndarray:
-        scores = np.empty(len(self.arrivals))
+        scores = np.empty(self.trellis.bounds[-1])
         scores[: self.trellis.first] = 0.0
         return scores
 
@@ -97,8 +112,12 @@ class CandidateKernel:
         values = np.empty(len(arcs.before))
         for begin in range(arcs.states.start, arcs.states.stop, SCORED_STATES):
             part, inside = arcs.part(begin, min(begin + SCORED_STATES, arcs.states.stop))
-            values[inside] = self.scores.arcs(part)
+            values[inside] = self.arc_values(part)
         return Step(arcs, values)
+
+    def arc_values(self, arcs: Arcs) -> np.ndarray:
+        """Compute the `values` of a step."""
+        return self.scores.arcs(arcs)
 
     def into(self, scores: np.ndarray, step: Step) -> None:
         arcs, states = step.arcs, step.arcs.states
@@ -197,16 +216,21 @@ class CandidateScaledSum(CandidateLogSum):
 
     def __init__(self, trellis: Trellis, scores: TrellisScores) -> None:
         super().__init__(trellis, scores)
-        starts = trellis.bounds[:-1]
-        self.shift = np.maximum.reduceat(self.arrivals, starts) if len(starts) else np.empty(0)  # (rows,)
-        self.e = np.exp(self.arrivals - self.shift[trellis.rows])
-        self.c = np.ones(len(starts))  # (rows,)
+        if not trellis.blocks:
+            self.e, self.shift = np.ones(trellis.first), np.zeros(trellis.first)
+        else:
+            self.e, self.shift = scores.arrival_factors(trellis)
+            self.e[: trellis.first], self.shift[: trellis.first] = 1.0, 0.0
+        self.c = np.ones(len(self.shift))  # (rows,)
         self.top = 0.0  # the highest score of an arc
 
     def begin(self) -> np.ndarray:
         alpha = np.empty(len(self.e))
         alpha[: self.trellis.first] = 1.0
         return alpha
+
+    def arc_values(self, arcs: Arcs) -> np.ndarray:
+        return self.scores.arc_factors(arcs)
 
     def is_exact(self) -> bool:
         """Check that nothing that matters can underflow, and lay out the arcs if so.
@@ -216,14 +240,18 @@ class CandidateScaledSum(CandidateLogSum):
         """
         if not self.trellis.blocks:
             return True
-        if len(self.trellis.blocks) > 1 or not np.isfinite(self.arrivals).all():
+        if len(self.trellis.blocks) > 1 or not self.e.min() > 0:
             return False
         step = self.lay_out(self.trellis.blocks[0])
-        self.top = float(step.values.max())
-        span = self.top - step.values.min() + (self.shift[self.trellis.rows] - self.arrivals).max()
+        highest, lowest = step.values.max(), step.values.min()
+        if not (lowest > 0 and np.isfinite(highest)):
+            return False
+        self.top = float(np.log(highest))
+        span = self.top - np.log(lowest) - np.log(self.e.min())
         if not self.trellis.order * span < SPAN[np.dtype(np.float64)]:
             return False
-        self.only_block = Step(step.arcs, np.exp(step.values - self.top))
+        np.divide(step.values, highest, out=step.values)
+        self.only_block = step
         return True
 
     def into(self, alpha: np.ndarray, step: Step) -> None:
@@ -266,6 +294,6 @@ class CandidateScaledSum(CandidateLogSum):
 
 def candidate_sum(trellis: Trellis, scores: TrellisScores) -> SumKernel:
     """Choose the fastest arithmetic that is exact for these scores."""
-    with np.errstate(invalid="ignore"):  # -inf - -inf, of scores that only logarithms can add
+    with np.errstate(invalid="ignore", over="ignore"):  # -inf - -inf, exp(1000): scores that only logarithms can add
         kernel = CandidateScaledSum(trellis, scores)
         return kernel if kernel.is_exact() else CandidateLogSum(trellis, scores)

@@ -104,6 +104,12 @@ class Trellis:
         """Return the values (slots,) of the nodes of states, (states,)."""
         return np.repeat(values[: len(self.slot_states)], self.slot_states)
 
+    def slot_sums(self, values: np.ndarray) -> np.ndarray:
+        """Sum the values (states,) of the states in the node of each slot, (slots of rows,)."""
+        if self.order == 1 or not len(values):
+            return values
+        return np.asarray(np.add.reduceat(values, np.cumsum(self.slot_states) - self.slot_states))
+
     @cached_property
     def there(self) -> np.ndarray:
         """Slot of the node before that of each state, (states,), for order 2."""

@@ -104,7 +104,7 @@ def trellis_tables(trellis: Trellis, scores: TrellisScores, node_tags: np.ndarra
 
 
 @dataclass(frozen=True)
-class DenseScores:
+class DenseScores(TrellisScores):
     """The scores of a dense chain for a trellis in which all tags are candidates."""
 
     steps: np.ndarray  # (steps, K + 1, K + 1) the last row is the start, the last column the end; one for all, or T + 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,18 +23,61 @@ GOLDEN = (5**0.5 - 1) / 2  # its multiples modulo 1 are spread evenly, and have 
 
 def trained_lengths(sentences: Sequence[Words]) -> np.ndarray:
     """Return the number of tokens of each sentence (B,) to train on: all, or all but the marks at its end."""
-    lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
-    bare = np.fromiter(map(bare_length, sentences), np.int64, len(sentences))
-    endings = [tuple(words[n:]) for words, n in zip(sentences, bare.tolist(), strict=True)]
-    counts = Counter(endings)
-    common = np.array([counts[ending] * SHARE >= 1 for ending in endings], bool)
-    marked = np.flatnonzero(common & (bare > 0) & (bare < lengths))
-    missing = int(SHARE * len(lengths)) - int((bare == lengths).sum())
+    (choice,) = choose_marks([EndingCounts.of(sentences)])
+    return choice.lengths(sentences)
+
+
+@dataclass(frozen=True)
+class EndingCounts:
+    """Counts of the marks at the ends of the sentences of a corpus, or of a part of it."""
+
+    sentences: int
+    bare: int  # sentences that end in a word
+    endings: Counter[tuple[str, ...]]
+    removable: Counter[tuple[str, ...]]  # endings of sentences that have words before them
+
+    @classmethod
+    def of(cls, sentences: Sequence[Words]) -> EndingCounts:
+        """Count the endings of sentences."""
+        endings = [ending_of(words) for words in sentences]
+        removable = Counter(end for end, words in zip(endings, sentences, strict=True) if 0 < len(end) < len(words))
+        return cls(len(endings), sum(not end for end in endings), Counter(endings), removable)
+
+
+@dataclass(frozen=True)
+class MarkChoice:
+    """The sentences of a part of a corpus that lose the marks at their end."""
+
+    common: set[tuple[str, ...]]  # endings that are not rare
+    chosen: np.ndarray  # whether each sentence with a removable common ending loses it, in order
+
+    def lengths(self, sentences: Sequence[Words]) -> np.ndarray:
+        """Return the number of tokens of each sentence (B,) to train on."""
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        endings = [ending_of(words) for words in sentences]
+        marks = np.fromiter(map(len, endings), np.int64, len(sentences))
+        common = np.fromiter((ending in self.common for ending in endings), bool, len(sentences))
+        marked = np.flatnonzero(common & (marks > 0) & (marks < lengths))[self.chosen]
+        lengths[marked] -= marks[marked]
+        return lengths
+
+
+def choose_marks(parts: Sequence[EndingCounts]) -> list[MarkChoice]:
+    """Choose the sentences that lose their marks, for each part of a corpus."""
+    endings = sum((part.endings for part in parts), Counter[tuple[str, ...]]())
+    common = {ending for ending, count in endings.items() if count * SHARE >= 1}
+    marked = [sum(count for ending, count in part.removable.items() if ending in common) for part in parts]
+    missing = int(SHARE * sum(part.sentences for part in parts)) - sum(part.bare for part in parts)
     # The n smallest multiples of the golden ratio modulo 1 choose n marked sentences.
-    order = np.argsort(np.arange(len(marked)) * GOLDEN % 1.0, kind="stable")
-    chosen = marked[order[: max(0, missing)]]
-    lengths[chosen] = bare[chosen]
-    return lengths
+    order = np.argsort(np.arange(sum(marked)) * GOLDEN % 1.0, kind="stable")
+    chosen = np.zeros(len(order), bool)
+    chosen[order[: max(0, missing)]] = True
+    return [MarkChoice(common, part) for part in np.split(chosen, np.cumsum(marked)[:-1])]
+
+
+def ending_of(words: Words) -> tuple[str, ...]:
+    """Return the marks at the end of a sentence."""
+    return tuple(words[bare_length(words) :])
 
 
 def bare_length(words: Words) -> int:

@@ -43,7 +43,7 @@ def read(lines: Lines, tagged: bool | None, columns: ColumnNames) -> Iterator[Se
             raise lines.error(f"expected {expected} of non-empty strings, got {quote(line)}")
         others = read_columns(record, len(words), known) if record.keys() - known else {}
         if columns.wanted:
-            columns.check_wanted(others, f"{lines.name}:{lines.number}")
+            check_lists(record, others, len(words), columns, lines)
         if words or not tagged:
             yield Sentence(words, tags, ("jsonl", line), line=lines.number, columns=others or None)
 
@@ -52,9 +52,18 @@ def read_columns(record: dict[str, Any], count: int, keys: set[str]) -> dict[str
     """Return the lists of `count` strings and numbers in an object, but those of the given keys, as strings."""
     lists = {key: value for key, value in record.items() if key not in keys and isinstance(value, list)}
     whole = {key: items for key, items in lists.items() if len(items) == count and all(map(is_cell, items))}
-    return {
-        key: [item if isinstance(item, str) else json.dumps(item) for item in items] for key, items in whole.items()
-    }
+    return {key: list(map(cell_text, items)) for key, items in whole.items()}
+
+
+def check_lists(
+    record: dict[str, Any], others: dict[str, list[str]], count: int, columns: ColumnNames, lines: Lines
+) -> None:
+    """Refuse an object without a wanted column, or with one that does not fit the words."""
+    for name in columns.wanted:
+        if name in record and name not in others:
+            expected = f"expected a list {quote(name)} of {count:,} strings or numbers, one for each word"
+            raise lines.error(f"{expected}, got {quote(json.dumps(record[name], ensure_ascii=False))}")
+    columns.check_wanted(others, f"{lines.name}:{lines.number}", "Add it to the object")
 
 
 def cell_text(item: object) -> str:

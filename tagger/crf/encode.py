@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,8 @@ from tagger.crf.settings import check_templates, features_name, function_of, use
 from tagger.crf.warm_start import continue_from
 from tagger.errors import TrainingError
 from tagger.escaping import quote
-from tagger.features.encoder import Features, learn_features
-from tagger.features.observer import Observer
+from tagger.features.encoder import learn_features
+from tagger.features.observer import FeatureFunction, Observer
 from tagger.features.phrases import PhraseList, read_lists
 from tagger.features.tag_parts import TagParts, separator_of
 from tagger.features.template import (
@@ -43,7 +43,7 @@ from tagger.features.template import (
     token_values,
     valued_sources,
 )
-from tagger.features.token_values import TokenValues
+from tagger.features.valued import ALL, Selection
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.hmm.tagger import HMMTagger
@@ -74,6 +74,43 @@ class Encoding:
     lists: dict[str, PhraseList]  # by name, for templates that name any
 
 
+@dataclass(frozen=True)
+class CorpusPlan:
+    """Decisions about a whole corpus, on which the encoding of every sentence depends."""
+
+    tag_set: list[str]  # K, sorted
+    scheme: str | None  # of spans
+    separator: str | None  # of the parts of tags
+    template: str
+    template_name: str
+    classes: WordClasses | None
+    lists: dict[str, PhraseList]
+    form: NormalizationForm
+    function: FeatureFunction | str | None = None  # that makes dicts of features
+
+    def templates(self) -> list[Template]:
+        """Parse the template."""
+        return parse_templates(self.template, self.template_name)
+
+
+class FeatureLimits(NamedTuple):
+    """How often features have to occur, and which of their parameters are learned."""
+
+    min_count: int = 1
+    min_pair_count: int = 1
+    selection: Selection = ALL
+
+
+@dataclass(frozen=True)
+class EncodedPart:
+    """Sentences as numbers, with the features that occur in them, and what was counted."""
+
+    corpus: EncodedCorpus
+    counts: np.ndarray  # (P,) of each parameter of a feature
+    lexicon: Lexicon
+    seen: np.ndarray  # marks of the sentences
+
+
 def encode_corpus(
     settings: CRFTagger, sentences: Sequence[Sentence], init: CRFTagger | None, classes: WordClasses | None
 ) -> Encoding:
@@ -83,19 +120,46 @@ def encode_corpus(
         names, tag_set = tag_set, sorted({*tag_set, *init.classes_})
         tags, choices = renumber_tags(tag_set, names, tags, choices)
     K, scheme = len(tag_set), scheme_of(settings, init, sentences, tag_set)
-    tag_parts = TagParts(tag_set, (init and init.tag_parts_.separator) or separator_of(tag_set))
+    separator, name = (init and init.tag_parts_.separator) or separator_of(tag_set), features_name(settings.features)
     template, classes = choose_template(settings, init, classes, sentences[0])
-    templates = parse_templates(template, features_name(settings.features))
+    templates = parse_templates(template, name)
     check_templates(settings.order, templates)
-    words = [sentence.words for sentence in sentences]
-    lists = init.lists_ if init else read_lists(list_names(templates), features_name(settings.features))
+    lists = init.lists_ if init else read_lists(list_names(templates), name)
     function = function_of(settings.features) or (function_of(init.features) if init else None)
-    observe = Observer(form_of(init), sources_of(templates), lists, valued_sources(templates), function)
+    plan = CorpusPlan(tag_set, scheme, separator, template, name, classes, lists, form_of(init), function)
+    trained = trained_lengths([sentence.words for sentence in sentences])
+    limits = FeatureLimits(settings.min_count, settings.min_pair_count, settings.selection())
+    part = encode_sentences(plan, sentences, tags, choices, trained, limits)
+    corpus, lexicon = part.corpus, part.lexicon
+    threshold = threshold_of(settings, init, K, bool(column_names(templates)))
+    hmm, missed = None, 0
+    if threshold is not None:
+        corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold, scheme)
+        lexicon = lexicon if init else hmm.lexicon_  # the same words and counts
+    all_steps = np.arange(K * K) if settings.selection().all_transitions else None
+    layout = ParameterLayout(corpus, part.counts, all_steps, order=settings.order)
+    encoding = Encoding(corpus, layout, tag_set, template, lexicon, part.seen, threshold, hmm, missed, scheme, lists)
+    return continue_from(init, encoding, part.counts) if init else encoding
+
+
+def encode_sentences(
+    plan: CorpusPlan,
+    sentences: Sequence[Sentence],
+    tags: np.ndarray,
+    choices: Choices,
+    trained: np.ndarray,
+    limits: FeatureLimits,
+) -> EncodedPart:
+    """Encode sentences with these tags (N,), of each of which `trained` tokens are learned from."""
+    templates, K = plan.templates(), len(plan.tag_set)
+    tag_parts = TagParts(plan.tag_set, plan.separator)
+    words = [sentence.words for sentence in sentences]
+    observe = Observer(plan.form, sources_of(templates), plan.lists, valued_sources(templates), plan.function)
     observed = observe(sentences)
     windows, valued = Windows.of(observed, margin(templates)), token_values(templates, observed)
     by_word = Windows.of(words, 0) if observe.sources else windows
-    lengths, allowed = np.array(list(map(len, words))), allowed_steps(scheme, tag_set)
-    trained = legal_lengths(trained_lengths(words), lengths, tags, allowed)
+    lengths, allowed = np.array(list(map(len, words))), allowed_steps(plan.scheme, plan.tag_set)
+    trained = legal_lengths(trained, lengths, tags, allowed)
     seen = fingerprints(by_word.written, by_word.at(0), lengths)
     fixed = tags != OPEN
     lexicon = Lexicon.of(by_word.written, by_word.at(0)[fixed], tags[fixed], K)
@@ -103,42 +167,17 @@ def encode_corpus(
     kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,)
     windows, tags, choices = windows.only(kept, trained, margin(templates)), tags[kept], choices.only(kept)
     valued = valued and valued.only(kept, trained, margin(templates))
-    features, counts, values = count_features(
-        settings, templates, classes, tag_parts, windows, valued, trained, tags, choices
-    )
-    corpus = EncodedCorpus(
-        features, values, windows, trained, tags, choices, K, tag_parts, allowed=allowed, valued=valued
-    )
-    threshold = threshold_of(settings, init, K, bool(column_names(templates)))
-    hmm, missed = None, 0
-    if threshold is not None:
-        corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold, scheme)
-        lexicon = lexicon if init else hmm.lexicon_  # the same words and counts
-    all_steps = np.arange(K * K) if settings.selection().all_transitions else None
-    layout = ParameterLayout(corpus, counts, all_steps, order=settings.order)
-    encoding = Encoding(corpus, layout, tag_set, template, lexicon, seen, threshold, hmm, missed, scheme, lists)
-    return continue_from(init, encoding, counts) if init else encoding
-
-
-def count_features(
-    settings: CRFTagger,
-    templates: list[Template],
-    classes: WordClasses | None,
-    tag_parts: TagParts,
-    windows: Windows,
-    valued: TokenValues | None,
-    lengths: np.ndarray,
-    tags: np.ndarray,
-    choices: Choices,
-) -> tuple[Features, np.ndarray, dict[str, np.ndarray]]:
-    """Collect the features of the tokens to train on (`learn_features`)."""
     # A token with a choice of tags is an event of each of them.
     tokens, event_tags = choices.events(tags)
     events = Windows(windows.words, windows.places[tokens], windows.around)
-    followers, pairs = step_events(lengths, tags, choices, tag_parts.K)
+    followers, pairs = step_events(trained, tags, choices, K)
     steps = Windows(windows.words, windows.places[followers], windows.around), pairs
-    counted = (settings.min_count, settings.min_pair_count, classes, steps, valued and valued.at(tokens))
-    return learn_features(templates, events, event_tags, tag_parts, *counted, settings.selection())
+    counted = (limits.min_count, limits.min_pair_count, plan.classes, steps, valued and valued.at(tokens))
+    features, counts, values = learn_features(templates, events, event_tags, tag_parts, *counted, limits.selection)
+    corpus = EncodedCorpus(
+        features, values, windows, trained, tags, choices, K, tag_parts, allowed=allowed, valued=valued
+    )
+    return EncodedPart(corpus, counts, lexicon, seen)
 
 
 def scheme_of(

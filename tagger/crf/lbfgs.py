@@ -12,12 +12,16 @@ with twice the variables.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from tagger.crf.parameters import ParameterLayout
 
 PERIOD = 10  # iterations over which the decrease of the loss is measured
 MEMORY = 10  # steps kept for the curvature
@@ -27,6 +31,21 @@ MAX_MOVE = 3.0  # of any variable x in one step: a step taken before the curvatu
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]  # from x to the value and the gradient
 IterationCallback = Callable[[int, float, np.ndarray], "str | None"]  # iteration, loss, x; returns a reason to stop
+
+
+class LossFunction(ABC):
+    """A function from weights to a penalised loss and its gradient, wherever the corpus is."""
+
+    layout: ParameterLayout
+    l2: float
+
+    @abstractmethod
+    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """Compute the loss and its gradient."""
+
+    @abstractmethod
+    def curvature(self, weights: np.ndarray) -> np.ndarray:
+        """Estimate the diagonal of the second derivative."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ the same bits.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -28,10 +28,11 @@ from tagger.chain.forward_backward import forward_backward, sum_kernel
 from tagger.chain.pack import PACK_TOKENS, Pack, batches
 from tagger.chain.scores import Chain, forbid, path_scores
 from tagger.corpus.partial import Choices
+from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.score_tables import Cells, TableBuilder, step_cells
 
-STEP_CELLS = 1 << 21  # of the transitions of a pack, where each step has its own
+STEP_CELLS = 1 << 20  # of the transitions of a pack, where each step has its own: few enough for the cache
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class PackLoss:
     steps: np.ndarray | None = None  # of the parameters of features of steps in the pack
 
 
-class Objective(ABC):
+class Objective(LossFunction):
     """A function from weights to the loss of a corpus in packs, and its gradient.
 
     `groups` hold the numbers of the sentences that count, by default one group with all of them; a pack has sentences
@@ -175,8 +176,7 @@ class PenalizedLikelihood(Objective):
         for i, own in zip(self.used, sums, strict=True):
             gradient[self.narrow[i].params] += own
         if self.wide is not None:
-            blocks = self.map(lambda block: block @ residual, self.wide.blocks)
-            gradient[self.wide.params] += np.concatenate(blocks).ravel()[self.wide.cells]
+            gradient[self.wide.params] += self.wide.gradient(residual, self.used, self.rows, self.map)
         return gradient
 
     def add_step_gradient(self, packs: list[PackLoss], gradient: np.ndarray) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.hash_index import Keys
+from tagger.arrays.keyed import AscendingKeys
 from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.pack import Pack
 from tagger.crf.few_tokens import FEW_TOKENS, FEW_WORDS, FewTokens
@@ -45,7 +45,8 @@ class FeatureScorer:
         self.of_several_words = [t for t in several if not features.templates[t].valued]
         by_token = [features.templates[t] for t in (*several, *features.step_templates)]
         self.functions_of_several = {c.function for template in by_token for c in functions_of([template])}
-        self.indexes: dict[int, Keys] = {}  # hash index of a template's keys, made when many keys are looked up
+        self.keys = [AscendingKeys(keys) for keys in features.keys]  # of each template
+        self.cells: dict[int, TemplateCells] = {}  # of a template of several words
         self.few = FewTokens.of(features, weights, tag_parts, self.by_offset, self.of_several_words)
         self.cache = WordCache(self.score)
         self.tables: dict[int, np.ndarray] = {}  # for a template of several words: (features + 1, K), the last row zero
@@ -112,26 +113,42 @@ class FeatureScorer:
     def node_scores(self, sentences: list[Sequence[str]], candidates: Candidates) -> np.ndarray:
         """Compute the scores of nodes (nodes,): of tokens with a choice, 0 elsewhere."""
         rows, lengths = self.cache.find(sentences), np.array([len(words) for words in sentences], np.int64)
+        chosen = np.flatnonzero(candidates.widths > 1)  # tokens
         nodes = np.flatnonzero(candidates.widths[candidates.tokens] > 1)
-        tokens, tags = candidates.tokens[nodes], candidates.tags[nodes]
+        tags, owners = candidates.tags[nodes], np.repeat(np.arange(len(chosen)), candidates.widths[chosen])
         places, around = laid_out(rows, lengths, self.features.margin, (BEFORE, AFTER))
-        windows = Windows((), places[tokens], around)
+        windows = Windows((), places[chosen][owners], around)
         scores = self.one_word_scores(windows, tags)
-        values = {name: self.cache.arrays[name] for name in self.functions_of_several}
-        keys = (
-            token_keys(self.features.templates[t], values, windows, self.features.radix) for t in self.of_several_words
-        )
-        ids = [self.ids(t, key) for t, key in zip(self.of_several_words, keys, strict=True)]
-        params, owners = self.parameters.find(ids, tags)
-        scores += np.bincount(owners, weights=self.weights[params], minlength=len(nodes))
+        self.add_several_at(scores, Windows((), places[chosen], around), owners, tags)
         if (valued := token_values(self.features.templates, sentences)) is not None:
-            triples = self.triples(windows, valued.at(tokens))  # their rows are nodes
+            triples = self.triples(windows, valued.at(chosen[owners]))  # their rows are nodes
             params, places = self.parameters.find([triples.ids], tags[triples.rows])
             amounts = self.weights[params] * triples.values[places]
             scores += np.bincount(triples.rows[places], weights=amounts, minlength=len(nodes))
         out = np.zeros(len(candidates.tags))
         out[nodes] = scores
         return out
+
+    def add_several_at(self, scores: np.ndarray, windows: Windows, owners: np.ndarray, tags: np.ndarray) -> None:
+        """Add the weights of the features of several words to the scores of nodes, of which `owners` are the tokens."""
+        values = {name: self.cache.arrays[name] for name in self.functions_of_several}
+        if self.few and len(windows.places) <= FEW_TOKENS:
+            all_tags = np.zeros((len(windows.places), self.K))
+            all_tags[owners, tags] = scores
+            self.few.add_several(all_tags, windows, values)
+            scores[:] = all_tags[owners, tags]
+            return
+        for t in self.of_several_words:
+            ids = self.ids(t, token_keys(self.features.templates[t], values, windows, self.features.radix))
+            if self.has_table(t, len(ids)):
+                scores += self.table(t)[self.table_rows(t, ids)[owners], tags]
+                continue
+            feature = ids[owners]
+            there = np.flatnonzero(feature >= 0)
+            self.cells[t] = self.cells.get(t) or TemplateCells(self.features, t, self.tag_parts.columns)
+            params = self.cells[t].find(feature[there], tags[there])
+            found = np.flatnonzero(params >= 0)
+            scores[there[found]] += self.weights[params[found]]
 
     def one_word_scores(self, windows: Windows, tags: np.ndarray) -> np.ndarray:
         """Add up the weights of the features of one word at each node, (nodes,)."""
@@ -152,27 +169,34 @@ class FeatureScorer:
             return
         features, flat = self.features, E.reshape(-1)
         for t in self.of_several_words:
-            keys, size = token_keys(features.templates[t], values, windows, features.radix), len(features.keys[t])
-            ids = self.ids(t, keys)
-            if size * self.K > TABLE_CELLS or (size > len(E) and t not in self.tables):
-                # No table: each feature adds its weights to the cells (token, tag). They have no weights of tag parts.
-                there = np.flatnonzero(ids >= 0)
-                params, widths = features.rows.entries(ids[there])
-                flat[np.repeat(there * self.K, widths) + features.rows.tags[params]] += self.weights[params]
+            ids = self.ids(t, token_keys(features.templates[t], values, windows, features.radix))
+            if self.has_table(t, len(E)):
+                E += np.take(self.table(t), self.table_rows(t, ids), axis=0)
                 continue
-            if t not in self.tables:
-                self.tables[t] = np.append(
-                    self.sums([t], [features.keys[t]]), np.zeros((1, self.K), np.float32), axis=0
-                )
-            E += np.take(self.tables[t], np.where(ids < 0, size, ids - features.bases[t]), axis=0)
+            # Each feature adds its weights to the cells (token, tag). They have no weights of tag parts.
+            there = np.flatnonzero(ids >= 0)
+            params, widths = features.rows.entries(ids[there])
+            flat[np.repeat(there * self.K, widths) + features.rows.tags[params]] += self.weights[params]
+
+    def has_table(self, t: int, tokens: int) -> bool:
+        """Return whether template t has a table, or is small enough to get one for this number of tokens."""
+        size = len(self.features.keys[t])
+        return t in self.tables or (size * self.K <= TABLE_CELLS and size <= tokens)
+
+    def table(self, t: int) -> np.ndarray:
+        """Return the scores (features + 1, K) of template t; the last row is for no feature."""
+        if t not in self.tables:
+            rows = self.sums([t], [self.features.keys[t]])
+            self.tables[t] = np.append(rows, np.zeros((1, self.K), np.float32), axis=0)
+        return self.tables[t]
+
+    def table_rows(self, t: int, ids: np.ndarray) -> np.ndarray:
+        """Return the row of each feature of template t, -1 for none, in its table."""
+        return np.where(ids < 0, len(self.features.keys[t]), ids - self.features.bases[t])
 
     def ids(self, t: int, keys: np.ndarray) -> np.ndarray:
         """Find the features with these keys of template t, -1 where there is none."""
-        known = self.features.keys[t]
-        if t not in self.indexes and len(known) > len(keys):  # few keys are not worth an index
-            return self.features.ids(t, keys)
-        index = self.indexes[t] = self.indexes.get(t) or Keys(known)
-        place = index.find(keys)
+        place = self.keys[t].find(keys)
         return np.where(place < 0, -1, self.features.bases[t] + place)
 
     def score(self, words: Sequence[str]) -> dict[str, np.ndarray]:
@@ -202,6 +226,22 @@ class FeatureScorer:
         cells = np.repeat(there % rows * columns, widths) + self.features.rows.tags[params]
         sums = np.bincount(cells, weights=self.weights[params], minlength=rows * columns)
         return self.tag_parts.spread(sums.reshape(rows, columns)).astype(np.float32)
+
+
+class TemplateCells:
+    """The parameters of a template, found by feature and tag."""
+
+    def __init__(self, features: Features, t: int, columns: int) -> None:
+        first, end = features.bases[t : t + 2].tolist()
+        bounds = features.rows.bounds[first : end + 1]
+        self.first, self.columns = int(bounds[0]), columns  # the first parameter
+        tags = features.rows.tags[bounds[0] : bounds[-1]]
+        self.keys = AscendingKeys(np.repeat(np.arange(first, end) * columns, np.diff(bounds)) + tags)
+
+    def find(self, features: np.ndarray, tags: np.ndarray) -> np.ndarray:
+        """Return the parameter of each feature with a tag, -1 where there is none."""
+        place = self.keys.find(features * self.columns + tags)
+        return np.where(place < 0, -1, self.first + place)
 
 
 def step_tokens(features: Features, K: int, tokens: int) -> int:

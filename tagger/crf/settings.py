@@ -107,7 +107,7 @@ def check_templates(order: int, templates: Sequence[Template]) -> None:
 
 
 def training_fingerprints(
-    model: CRFTagger, sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, init: CRFTagger | None
+    model: CRFTagger, sentences: Sequence[Sentence] | None, dev: Sequence[Sentence] | None, init: CRFTagger | None
 ) -> dict[str, str]:
     """Hash everything that a checkpoint of this training belongs to."""
     classes = model.features_.classes

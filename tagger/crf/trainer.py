@@ -14,8 +14,8 @@ import numpy as np
 
 from tagger.chain.pack import PACK_TOKENS
 from tagger.crf.candidates.objective import CandidateLikelihood, count_arcs
-from tagger.crf.lbfgs import Function, Result, minimize
-from tagger.crf.objective import STEP_CELLS, Objective, PenalizedLikelihood
+from tagger.crf.lbfgs import Function, LossFunction, Result, minimize
+from tagger.crf.objective import STEP_CELLS, PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError, several
 from tagger.files import resources
@@ -167,7 +167,7 @@ class Trainer:
             begin = Start(result.x, before + result.iterations, begin.evaluations + result.evaluations)
         return begin
 
-    def masked(self, likelihood: Objective) -> Function:
+    def masked(self, likelihood: LossFunction) -> Function:
         """Make a function whose gradient is zero at the parameters that are not trained."""
 
         if self.kept is None:
@@ -181,7 +181,7 @@ class Trainer:
 
         return function
 
-    def likelihood(self, sentences: np.ndarray | None) -> Objective:
+    def likelihood(self, sentences: np.ndarray | None) -> LossFunction:
         """Make the objective of these sentences, by default of all, over their candidates if they have any."""
         kind = PenalizedLikelihood if self.corpus.proposal is None else CandidateLikelihood
         groups = None if sentences is None else [sentences]
@@ -215,12 +215,12 @@ def learn_weights(
         model.conclude(size, monitor.run(trainer.train))
 
 
-def first_scale(likelihood: Objective) -> np.ndarray:
+def first_scale(likelihood: LossFunction) -> np.ndarray:
     """Scale the weights by count^-1/4: curvature grows with the count, but slower; the exponent is found by trial."""
     return np.asarray((likelihood.layout.counts + max(2 * likelihood.l2, 1.0)) ** -0.25)
 
 
-def preconditioner(likelihood: Objective, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
+def preconditioner(likelihood: LossFunction, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
     """Choose the scale of the variables for a minimisation that begins at these weights, and its first step.
 
     Away from zero weights the scale comes from the curvature there.

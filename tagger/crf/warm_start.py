@@ -16,7 +16,7 @@ from tagger.arrays.ragged import RaggedRows
 from tagger.arrays.string_table import StringTable
 from tagger.crf.parameters import ChainWeights, ParameterLayout
 from tagger.features.encoder import Features
-from tagger.features.keys import join, split
+from tagger.features.keys import join, split, with_marks
 from tagger.words.lexicon import Lexicon
 from tagger.words.windows import MARKS
 
@@ -58,7 +58,9 @@ def continue_from(init: CRFTagger, encoding: Encoding, counts: np.ndarray) -> En
     rows, order = renumber(init.lexicon_.rows, place)
     lexicon = Lexicon(init.lexicon_.words, rows, init.lexicon_.counts[order], init.lexicon_.form)
     seen = np.union1d(encoding.seen, init.seen_)
-    return replace(encoding, corpus=corpus, layout=layout, lexicon=lexicon.joined(encoding.lexicon, K), seen=seen)
+    return replace(
+        encoding, corpus=corpus, layout=layout, lexicon=Lexicon.union([lexicon, encoding.lexicon], K), seen=seen
+    )
 
 
 class FeatureUnion:
@@ -66,9 +68,9 @@ class FeatureUnion:
 
     def __init__(self, old: Features, new: Features, W: int) -> None:
         both = (old, new)
-        strings, _ = StringTable.build(list(dict.fromkeys([*old.strings.strings(), *new.strings.strings()])))
+        strings, ids = StringTable.union([old.strings, new.strings])
         self.radix = len(strings) + MARKS
-        self.ids = {side: self.string_ids(side, strings) for side in both}
+        self.ids = {side: with_none(own, self.radix) for side, own in zip(both, ids, strict=True)}
         keys: list[np.ndarray] = []
         numbers: dict[Features, list[np.ndarray]] = {old: [], new: []}  # of each side's features in the union
         first = 0
@@ -89,10 +91,10 @@ class FeatureUnion:
         ids = split(side.keys[t], side.radix, len(side.templates[t].conjuncts))
         return join([self.ids[side][row] for row in ids], self.radix)
 
-    def string_ids(self, side: Features, strings: StringTable) -> np.ndarray:
-        """List the id in the union of each string of a side, then of the two marks, then -1 for none."""
-        marks = self.radix - MARKS + np.arange(MARKS)
-        return np.concatenate([strings.find(side.strings.strings()), marks, [-1]])
+
+def with_none(ids: np.ndarray, radix: int) -> np.ndarray:
+    """Append to the ids of strings those of the two marks, then -1 for none."""
+    return np.append(with_marks(ids, radix), -1)
 
 
 def renumber(rows: RaggedRows, tags: np.ndarray) -> tuple[RaggedRows, np.ndarray]:

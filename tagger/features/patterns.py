@@ -21,7 +21,7 @@ except ImportError:  # Python 3.10
     import sre_parse as parser
 
 MAX_PATTERN_LENGTH = 200
-MAX_CHOICES = MAX_WORD_LENGTH**3  # three quantifiers such as * and +
+MAX_CHOICES = (MAX_WORD_LENGTH + 1) ** 3  # three quantifiers such as * and +
 SIMPLE = {"LITERAL", "NOT_LITERAL", "ANY", "IN", "AT"}
 REPEATS = {"MAX_REPEAT", "MIN_REPEAT"}
 ALLOWED_FLAGS = re.IGNORECASE | re.UNICODE

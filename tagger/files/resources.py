@@ -7,6 +7,7 @@ with the memory available, and raises an error with both figures. A lower limit 
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 from contextlib import suppress
@@ -15,9 +16,24 @@ from pathlib import Path
 
 from tagger.errors import TrainingError
 
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # see mallopt(3)
+KEPT_BLOCK, KEPT_MEMORY = 1 << 25, 1 << 26  # bytes of a block, and of all free ones, that are kept
+
 # RLIMIT_DATA counts memory that libraries reserve and never touch: this much, and more for each thread
 RESERVED = 1 << 30
 RESERVED_PER_CORE = 1 << 26
+
+
+def reuse_freed_memory() -> None:
+    """Make the C library keep freed memory for the next arrays, where that is glibc.
+
+    By default it returns the memory of large arrays to the system, and each page that is asked for again costs time: a
+    tenth of the time of tagging with a pool.
+    """
+    with suppress(AttributeError, OSError, TypeError):
+        set_option = ctypes.CDLL(None).mallopt
+        set_option(M_MMAP_THRESHOLD, KEPT_BLOCK)
+        set_option(M_TRIM_THRESHOLD, KEPT_MEMORY)
 
 
 def free() -> int | None:

@@ -106,11 +106,11 @@ class LexicalizedTransitions:
 
     @cached_property
     def before_seen(self) -> KeyedValues:
-        """count(u, v, x) / (count(u, v) + κ), under entry · (K + 1) + u."""
+        """count(u, v, x) / (count(u, v) + κ), under entry · (K + 1) + u; 0 for no entry, which is the last."""
         owners, width = self.before.owners, self.K + 1
         total = self.transitions.totals[self.before.tags * width + self.entries[owners] % self.K]
         values = self.before_counts / (total + self.kappas[0])
-        return KeyedValues(owners * width + self.before.tags, values, len(self.entries) * width)
+        return KeyedValues(owners * width + self.before.tags, values, (len(self.entries) + 1) * width)
 
     @cached_property
     def other_share(self) -> np.ndarray:
@@ -142,12 +142,28 @@ class LexicalizedTransitions:
 
     def arrivals(self, pairs: np.ndarray, emissions: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute log P(x | u, v), where `emissions` are log P(x | v)."""
-        share = np.where(places == NOT_FREQUENT, self.other_share[pairs], self.before_backoff[pairs])
-        scores = emissions + np.log(share)
+        scores = emissions + np.log(self.emission_share(pairs, places))
         counted = np.flatnonzero((places >= 0) & ~np.isneginf(emissions))
-        seen = self.before_seen(places[counted] * (self.K + 1) + pairs[counted] // (self.K + 1))
+        seen = self.counted_emissions(pairs[counted] // (self.K + 1), places[counted])
         scores[counted] = np.log(np.exp(scores[counted]) + seen)
         return scores
+
+    def emission_share(self, pairs: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return the weight of P(x | v) in P(x | u, v)."""
+        return self.emission_shares[np.where(places == NOT_FREQUENT, pairs, pairs + (self.K + 1) ** 2)]
+
+    @cached_property
+    def emission_shares(self) -> np.ndarray:
+        """The weight of P(x | v) for each pair, of words that are not frequent, then of frequent ones."""
+        return np.append(self.other_share, self.before_backoff)
+
+    def counted_emissions(self, u: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Compute the term of P(x | u, v) that is counted."""
+        return self.before_seen(self.entry_or_none(places) * (self.K + 1) + u)
+
+    def entry_or_none(self, places: np.ndarray) -> np.ndarray:
+        """Return the entry of each place, and one more, of no counts, where there is none."""
+        return np.where(places < 0, len(self.entries), places)
 
     def onward(self, pairs: np.ndarray, w: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute log P(w | u, v, x)."""
@@ -163,8 +179,7 @@ class LexicalizedTransitions:
 
     def counted_onward(self, w: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute the term of P(w | u, v, x) that is counted."""
-        entry = np.where(places < 0, len(self.entries), places)  # one more, of no counts
-        return self.after_seen(entry * (self.K + 1) + w)
+        return self.after_seen(self.entry_or_none(places) * (self.K + 1) + w)
 
     def arrays(self) -> Arrays:
         arrays = {"frequent": narrow(self.entries), "frequent.others": self.others, "frequent.kappas": self.kappas}

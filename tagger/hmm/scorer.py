@@ -14,12 +14,16 @@ from typing import Protocol
 import numpy as np
 
 from tagger.arrays.caching import cached_property
+from tagger.arrays.ragged import consecutive
+from tagger.chain.candidate_kernels import TrellisScores
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates, best_tags
 from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer, dense_scorer
 from tagger.chain.pack import Pack
 from tagger.hmm.lexicalized import NOT_FREQUENT, LexicalizedTransitions
-from tagger.hmm.word_tags import WordForm
+from tagger.hmm.single.scores import SingleHMM, SingleSentence
+from tagger.hmm.transitions import PairTransitions
+from tagger.hmm.word_tags import FirstWordForms, WordForm
 from tagger.models.base import Terms
 from tagger.sentence import Words
 from tagger.words.cache import WordCache
@@ -75,10 +79,11 @@ def second_order_scorer(
     always = None
     if allowed is not None:
         transitions, always = replace(transitions, allowed=allowed), always_candidate(allowed, emissions.prior)
-    cache = WordCache(candidates(emissions, transitions, always))
+    cache, find_forms = WordCache(candidates(emissions, transitions, always)), FirstWordForms(emissions.forms)
+    hmm = SingleHMM.of(transitions)
 
     def score(sentences: list[Words]) -> Lattice:
-        forms = emissions.forms(sentences)
+        forms = find_forms(sentences)
         lines = cache.find(forms)
         words, scores, tags, places = (cache.arrays[name] for name in ("words", "scores", "candidates", "places"))
 
@@ -88,7 +93,7 @@ def second_order_scorer(
             return emissions(windows.words)[0][windows.at(0)]
 
         lengths = list(map(len, sentences))
-        return candidate_lattice(lengths, transitions, lines, words, scores, tags, places, all_scores)
+        return candidate_lattice(lengths, transitions, lines, words, scores, tags, places, all_scores, hmm)
 
     return score
 
@@ -102,6 +107,7 @@ class PathScores:
     emissions: np.ndarray  # (nodes + 1,) log P(x | v)
     places: np.ndarray  # (nodes + 1,) of frequent words, as the model numbers them
     order: int = 2
+    hmm: SingleHMM | None = None  # for one sentence at a time
 
     def possible(self) -> np.ndarray:
         return ~np.isneginf(self.emissions[:-1])
@@ -112,37 +118,63 @@ class PathScores:
 
     def on(self, trellis: Trellis) -> PairScores:
         tags = self.tags[trellis.nodes]  # by slot
-        emissions, places = (trellis.at_states(a[trellis.nodes]) for a in (self.emissions, self.places))
-        pairs = tags[trellis.there] * (self.model.K + 1) + trellis.at_states(tags)
-        return PairScores(self.model, pairs, places, self.model.arrivals(pairs, emissions, places))
+        u, v = tags[trellis.there], trellis.at_states(tags)
+        steps = PairTransitions(self.model.transitions, u * (self.model.K + 1) + v, v)
+        places = trellis.at_states(self.places[trellis.nodes])
+        return PairScores(self.model, trellis, steps, u, places, self.emissions[trellis.nodes])
+
+    def single(self) -> SingleSentence | None:
+        emissions = self.emissions.tolist()
+        if self.hmm is None or -np.inf in emissions:
+            return None
+        return SingleSentence(self.hmm, self.tags.tolist(), emissions, self.places.tolist())
 
 
 @dataclass(frozen=True)
-class PairScores:
+class PairScores(TrellisScores):
     """The scores of an HMM for a trellis, whose states are pairs (u, v)."""
 
     model: LexicalizedTransitions
-    pairs: np.ndarray  # (states,) u · (K + 1) + v
+    trellis: Trellis
+    steps: PairTransitions
+    u: np.ndarray  # (states,)
     places: np.ndarray  # (states,) of the word of v
-    arrivals: np.ndarray  # (states,) log P(x | u, v)
+    emissions: np.ndarray  # (slots,) log P(x | v)
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """The number u · (K + 1) + v of each state, (states,)."""
+        return self.steps.pairs
 
     @cached_property
-    def backoff_share(self) -> np.ndarray:
-        """The weight of P(w | u, v) in P(w | u, v, x), (states,)."""
-        return self.model.backoff_share(self.places)
+    def arrivals(self) -> np.ndarray:
+        """log P(x | u, v), (states,)."""
+        return self.model.arrivals(self.pairs, self.trellis.at_states(self.emissions), self.places)
+
+    def arrival_factors(self, trellis: Trellis) -> tuple[np.ndarray, np.ndarray]:
+        """Compute P(x | u, v) over the highest of each row, and the logarithm of that."""
+        emissions = trellis.at_states(np.exp(self.emissions))
+        P = emissions * self.model.emission_share(self.pairs, self.places)
+        P += self.model.counted_emissions(self.u, self.places)
+        P[emissions == 0] = 0.0
+        highest = np.maximum.reduceat(P, trellis.bounds[:-1])
+        with np.errstate(divide="ignore"):  # of rows that are impossible
+            return P / highest[trellis.rows], np.log(highest)
 
     def arcs(self, arcs: Arcs) -> np.ndarray:
-        """Compute log P(w | u, v, x); all that u has no part in is computed for states, of which there are fewer."""
-        w, places = self.pairs[arcs.states] % (self.model.K + 1), self.places[arcs.before[arcs.begins]]
-        P = self.backoff_share[arcs.before]
-        P *= self.model.transitions.along(arcs, self.pairs)
+        with np.errstate(divide="ignore"):  # of forbidden steps
+            return np.log(self.arc_factors(arcs))
+
+    def arc_factors(self, arcs: Arcs) -> np.ndarray:
+        """Compute P(w | u, v, x); all that u has no part in is computed for states, of which there are fewer."""
+        before = arcs.before[arcs.begins]  # all arcs into a state have the same v and x
+        w, places = self.steps.tags[arcs.states], self.places[before]
+        P = self.steps.along(arcs)
+        P *= np.repeat(self.model.backoff_share(places), arcs.widths)
         P += np.repeat(self.model.counted_onward(w, places), arcs.widths)
-        if self.model.allowed is None:
-            return np.log(P, out=P)
-        v = self.pairs[arcs.before[arcs.begins]] % (self.model.K + 1)  # all arcs into a state have the same v
-        P *= np.repeat(self.model.allowed[v, w], arcs.widths)
-        with np.errstate(divide="ignore"):
-            return np.log(P, out=P)
+        if self.model.allowed is not None:
+            P *= np.repeat(self.model.allowed[self.steps.tags[before], w], arcs.widths)
+        return P
 
 
 def candidate_lattice(
@@ -154,6 +186,7 @@ def candidate_lattice(
     tags: np.ndarray,
     places: np.ndarray,
     all_scores: Callable[[np.ndarray], np.ndarray],
+    hmm: SingleHMM | None = None,
 ) -> CandidateLattice:
     """Make the lattice of sentences whose tokens (N,) have these lines.
 
@@ -163,24 +196,32 @@ def candidate_lattice(
     """
     K = model.K
 
+    C = tags.shape[1]
+
     def propose(allowed: np.ndarray | None) -> tuple[Candidates, PathScores]:
-        chosen, emissions = tags[lines], scores[lines]  # (N, C)
-        bound = np.empty(0, np.int64)  # tokens with constraints
+        # The candidates of a token are the first cells of its line; tokens with constraints get lines of their own.
+        own, of_lines = lines, [tags, scores, places]
         if allowed is not None:
             bound = np.flatnonzero(~allowed.all(axis=1))
             possible = np.where(allowed[bound], all_scores(bound), -np.inf)
-            chosen[bound] = best_tags(possible, chosen.shape[1])
-            emissions[bound] = np.take_along_axis(possible, np.maximum(chosen[bound], 0), axis=1)
-        impossible = chosen[:, 0] < 0  # a token that allows nothing has one impossible node
-        chosen[impossible, 0], emissions[impossible, 0] = 0, -np.inf
-        token, column = np.nonzero(chosen >= 0)
-        tag, line = chosen[token, column].astype(np.int64), lines[token]
-        place = places[line, column]
-        if len(bound):
-            others = np.flatnonzero(np.isin(token, bound))
-            place[others] = model.places(words[line[others]], tag[others])
-        marked = (np.append(tag, K), np.append(emissions[token, column], 0.0), np.append(place, NOT_FREQUENT))
-        return Candidates(tag, np.bincount(token, minlength=len(lines))), PathScores(model, *marked)
+            chosen = best_tags(possible, C)
+            chosen[chosen[:, 0] < 0, 0] = 0  # a token that allows nothing has one impossible node
+            number = np.repeat(words[lines[bound]], C)
+            others = [
+                chosen,
+                np.take_along_axis(possible, np.maximum(chosen, 0), axis=1),
+                model.places(number, np.maximum(chosen, 0).ravel()).reshape(chosen.shape),
+            ]
+            of_lines = [np.concatenate(both) for both in zip(of_lines, others, strict=True)]
+            own = lines.copy()
+            own[bound] = len(tags) + np.arange(len(bound))
+        if len(own) < len(of_lines[0]):  # few tokens: the lines of these only
+            of_lines, own = [array[own] for array in of_lines], np.arange(len(own))
+        widths = np.count_nonzero(of_lines[0] >= 0, axis=1)[own]
+        nodes = consecutive(own * C, widths)
+        tag, emission, place = (array.ravel()[nodes] for array in of_lines)
+        marked = (np.append(tag, K), np.append(emission, 0.0), np.append(place, NOT_FREQUENT))
+        return Candidates(tag, widths), PathScores(model, *marked, hmm=hmm)
 
     return CandidateLattice(np.asarray(lengths, np.int64), K, propose)
 
@@ -204,6 +245,7 @@ def candidates(emissions: Emissions, transitions: LexicalizedTransitions, always
             column = np.minimum((tags[lacking] >= 0).sum(axis=1), tags.shape[1] - 1)  # the last one makes room
             tags[lacking, column] = always
             scores[lacking, column] = emissions([forms[i] for i in lacking.tolist()])[0][:, always]
+        tags[tags[:, 0] < 0, 0] = 0  # a word that is impossible with every tag has one impossible candidate
         places = transitions.places(np.repeat(ids, tags.shape[1]), np.maximum(tags, 0).ravel())
         return {"words": ids, "scores": scores, "candidates": tags, "places": places.reshape(tags.shape)}
 

@@ -133,14 +133,6 @@ class Transitions:
         P = self.lookup(pairs * width + w)
         return P if self.lookup.table is not None else P + self.backoff[pairs] * self.A[pairs % width, w]
 
-    def along(self, arcs: Arcs, pairs: np.ndarray) -> np.ndarray:
-        """Compute P(w | u, v) of arcs between states, which are `pairs` (states,): from (u, v) to (v, w)."""
-        before, after, width = pairs[arcs.before], pairs[arcs.states], self.K + 1
-        P = self.lookup(before * width + np.repeat(after % width, arcs.widths))
-        if self.lookup.table is None:
-            P += self.backoff[before] * np.repeat(self.A.ravel()[after], arcs.widths)
-        return P
-
     def arrays(self) -> Arrays:
         arrays = {"pi": self.A[-1, :-1], "A": self.A[:-1, :-1], "end": self.A[:-1, -1], "interpolation": self.weights}
         rows = RaggedRows.of(self.keys, (self.K + 1) ** 2, self.K + 1)
@@ -167,6 +159,33 @@ class Transitions:
         )
         archive.check(bool(positive), "expected transition probabilities above 0")
         return cls(A, rows.owners * (K + 1) + rows.tags, seen, backoff, weights, totals)
+
+
+@dataclass(frozen=True)
+class PairTransitions:
+    """P(w | u, v) between states that are pairs of tags, of the arcs from (u, v) to (v, w)."""
+
+    transitions: Transitions
+    pairs: np.ndarray  # (states,)
+    tags: np.ndarray  # (states,) the last of each pair
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """The key of the trigram (u, v, 0) of each state."""
+        return self.pairs * (self.transitions.K + 1)
+
+    @cached_property
+    def backoff(self) -> np.ndarray:
+        """The weight of A[v, w] in P(w | u, v), (states,)."""
+        return self.transitions.backoff[self.pairs]
+
+    def along(self, arcs: Arcs) -> np.ndarray:
+        """Compute P(w | u, v) of arcs, (arcs,)."""
+        lookup = self.transitions.lookup
+        P = lookup(self.keys[arcs.before] + np.repeat(self.tags[arcs.states], arcs.widths))
+        if lookup.table is None:
+            P += self.backoff[arcs.before] * np.repeat(self.transitions.A.ravel()[self.pairs[arcs.states]], arcs.widths)
+        return P
 
 
 def interpolation_weights(

@@ -61,7 +61,7 @@ class Ensemble(Predictor):
 
     def join(self, a: Lexicon, b: Lexicon) -> Lexicon:
         """Join two lexicons; if they have the same words, they come from one corpus, which counts once."""
-        return a if np.array_equal(a.words.hashes, b.words.hashes) else a.joined(b, len(self.classes_))
+        return a if np.array_equal(a.words.hashes, b.words.hashes) else Lexicon.union([a, b], len(self.classes_))
 
     def build_scorer(self) -> Scorer:
         members, K = self.members, len(self.classes_)  # each member keeps its own scorers

@@ -21,6 +21,7 @@ from tagger.corpus.labels import tagged_sentences
 from tagger.corpus.schemes import allowed_steps
 from tagger.errors import TaggerError
 from tagger.evaluation.spans import score_by
+from tagger.models.estimator import Taggings
 from tagger.models.results import by_sentence, n_best
 from tagger.models.text import TextMethods
 from tagger.sentence import FEATURES, Sentence, sentence_list, words_of
@@ -137,7 +138,7 @@ class Predictor(TextMethods, ABC):
         self.check_fitted()
         sentences = self.sentence_list(X)
         tags = np.array(self.classes_, dtype=object)[self.best_tags(sentences)].tolist()
-        return by_sentence(sentences, [(np.arange(len(sentences)), tags)])
+        return Taggings(by_sentence(sentences, [(np.arange(len(sentences)), tags)]))
 
     def predict_marginals(self, X: Iterable[Any]) -> list[np.ndarray]:
         """Compute the probability of each tag at each token.

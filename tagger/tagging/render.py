@@ -17,6 +17,8 @@ from tagger.tagging.annotator import Annotator
 from tagger.tagging.chunks import NamedBlock
 from tagger.tagging.fast_path import line_tagger
 
+SPAN_KEYS = {"type", "begin", "end", "words"}
+
 RenderedBlock = tuple[bytes, int, list[str]]  # text, number of tokens, messages about sentences not written
 
 
@@ -31,7 +33,7 @@ class SentenceRenderer:
 
     def __call__(self) -> Callable[[NamedBlock], RenderedBlock]:
         work = self.annotator.start()
-        marks_spans = self.format == "jsonl" and self.annotator.model.scheme_ is not None
+        marks_spans = self.annotator.model.scheme_ is not None
         blank = b"" if self.format == "conllu" else b"\n"
 
         def render_block(named: NamedBlock) -> RenderedBlock:
@@ -40,7 +42,8 @@ class SentenceRenderer:
             messages: list[str] = []
             tokens = 0
             for number, sentence in enumerate(work(block), before + 1):
-                sentence = with_spans(sentence) if marks_spans else sentence
+                if self.format == "jsonl":
+                    sentence = with_spans(sentence) if marks_spans else without_spans(sentence)
                 try:
                     rendered.append(render(sentence, self.format, self.columns))
                     tokens += len(sentence)
@@ -62,6 +65,19 @@ def with_spans(sentence: Sentence) -> Sentence:
     spans = [span_object(sentence, span) for span in find_spans(sentence.tags or ())]
     record = json.dumps(json.loads(line) | {"spans": spans}, ensure_ascii=False)
     return replace(sentence, layout=("jsonl", record))
+
+
+def without_spans(sentence: Sentence) -> Sentence:
+    """Remove the spans of older tags from the JSON object that a sentence is written as; other people's stay."""
+    line = (sentence.lines_of("jsonl") or ("",))[0]
+    if '"spans"' not in line:
+        return sentence
+    record = json.loads(line)
+    spans = record.get("spans")
+    if not isinstance(spans, list) or not all(isinstance(span, dict) and span.keys() >= SPAN_KEYS for span in spans):
+        return sentence
+    del record["spans"]
+    return replace(sentence, layout=("jsonl", json.dumps(record, ensure_ascii=False)))
 
 
 def span_object(sentence: Sentence, span: Span) -> dict[str, Any]:

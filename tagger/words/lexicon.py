@@ -69,13 +69,14 @@ class Lexicon:
         """Count the tokens of each tag (K,)."""
         return np.bincount(self.rows.tags, weights=self.counts, minlength=K)
 
-    def joined(self, other: Lexicon, K: int) -> Lexicon:
-        """Merge with a lexicon of the same tag set and form, adding counts."""
-        words, _ = StringTable.build(list(dict.fromkeys([*self.words.strings(), *other.words.strings()])))
-        cells = [words.find(side.words.strings())[side.rows.owners] * K + side.rows.tags for side in (self, other)]
+    @classmethod
+    def union(cls, lexicons: Sequence[Lexicon], K: int) -> Lexicon:
+        """Merge lexicons of one tag set and form, adding counts."""
+        words, ids = StringTable.union([lexicon.words for lexicon in lexicons])
+        cells = [own[side.rows.owners] * K + side.rows.tags for own, side in zip(ids, lexicons, strict=True)]
         distinct, inverse = np.unique(np.concatenate(cells), return_inverse=True)
-        counts = np.bincount(inverse, weights=np.concatenate([self.counts, other.counts])).astype(np.int64)
-        return Lexicon(words, RaggedRows.of(distinct, len(words), K), counts, self.form)
+        counts = np.bincount(inverse, weights=np.concatenate([side.counts for side in lexicons])).astype(np.int64)
+        return cls(words, RaggedRows.of(distinct, len(words), K), counts, lexicons[0].form)
 
     def arrays(self) -> Arrays:
         """Return the arrays to store in a model file."""

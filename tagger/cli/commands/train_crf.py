@@ -25,6 +25,7 @@ from tagger.cli.options import (
 from tagger.cli.paths import InputFile
 from tagger.cli.raw_text import check_class_sources, class_options, load_word_classes
 from tagger.cli.scheduler import open_executor, scheduler_option
+from tagger.cli.sharded_training import train_on_shards
 from tagger.cli.spans import settle_scheme
 from tagger.cli.training import (
     check_monitoring,
@@ -102,6 +103,7 @@ crf_options = combine(
     "tagger train-crf train.txt --resume",
     "tagger train-crf medical.txt --init english.npz -o medical.npz",
     "tagger train-crf train.txt --features chunking --columns word,pos,tag -o chunks.npz",
+    "tagger train-crf shards/ --scheduler local:2 --max-memory 2G",
 )
 @crf_options
 def command(quiet: bool, **options: Any) -> None:
@@ -110,6 +112,9 @@ def command(quiet: bool, **options: Any) -> None:
     CORPUS may be - for standard input. The closing line names the model and the command to try next. Ctrl-C saves the
     best model so far. --tune starts its search from the given settings. If it is interrupted, it saves the best model
     tried on --dev; cross-validation has no model to save and only prints the best settings.
+
+    With --scheduler, CORPUS is a file or a folder of files. Workers read it in shards, so that no process has all of
+    it; with --max-memory, shards are kept on disk. --tune and --scheduler run the trials on the cluster.
     """
     train(CRFTagger, quiet, **options)
 
@@ -138,10 +143,14 @@ def train(
     """Train a CRF, or a model that is made of CRFs, as the options of a command say; `members` are passed to `fit`."""
     begin = time.perf_counter()
     check_options(kind, dev, tune, resume, settings)
-    if scheduler and not tune:
-        raise click.UsageError("--scheduler: expected --tune as well.")
     check_class_sources({"--init": init, "--unlabeled": unlabeled, "--classes": classes})
     check_monitoring(dev, checkpoint, quiet)
+    saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
+    if scheduler and not tune:
+        described = {"tokenizer": tokenizer, "dev": dev, "log": log, "classes": classes}
+        model = kind(**settings)
+        train_on_shards(model, scheduler, corpus, output, corpus_options, quiet, checkpoint=saved, **described)
+        return
     initial = load_initial(init) if init else None
     wanted = initial.wanted_columns_ if initial else wanted_columns(settings["features"], corpus_options.columns, quiet)
     corpus_options = corpus_options.with_wanted(wanted)
@@ -154,7 +163,6 @@ def train(
     model = kind(**settings | ({"order": initial.order} if initial else {}))
     remember_columns(model, corpus_options, sentences)
     model.tokenizer_ = tokenizer
-    saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     with GracefulStop() as stop:
         run = open_executor(scheduler) if scheduler else None
         tuning = Tuning(model, sentences, dev_sentences, initial, table, quiet, stop, run) if tune else None

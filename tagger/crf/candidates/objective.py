@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import find_keys
 from tagger.arrays.ragged import consecutive
-from tagger.chain.candidate_kernels import Step, candidate_sum
+from tagger.chain.candidate_kernels import Step, TrellisScores, candidate_sum
 from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.candidates import BLOCK_ARCS, Arcs, Trellis
 from tagger.chain.forward_backward import forward_backward
@@ -111,8 +112,8 @@ class Pieces:
 
 
 @dataclass(frozen=True)
-class PieceScores:
-    """The scores of pieces in one evaluation (`chain.candidate_kernels.TrellisScores`)."""
+class PieceScores(TrellisScores):
+    """The scores of pieces in one evaluation."""
 
     pieces: Pieces
     arrivals: np.ndarray  # (states,)
@@ -123,6 +124,16 @@ class PieceScores:
         inside = self.pieces.inside(arcs)
         scores = self.of_keys[self.pieces.numbers[inside]]
         return np.asarray(scores if self.of_steps is None else scores + self.of_steps[inside])
+
+    def arc_factors(self, arcs: Arcs) -> np.ndarray:
+        if self.of_steps is not None:
+            return super().arc_factors(arcs)
+        return np.asarray(self.exp_of_keys[self.pieces.numbers[self.pieces.inside(arcs)]])
+
+    @cached_property
+    def exp_of_keys(self) -> np.ndarray:
+        """The exponentials of the scores of the distinct arcs."""
+        return np.asarray(np.exp(self.of_keys))
 
 
 class CandidateLikelihood(Objective):

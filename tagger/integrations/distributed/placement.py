@@ -1,15 +1,17 @@
 """Values that all workers have, and which worker has which shards; both survive the death of a worker.
 
-Dask runs the tasks of a dead worker elsewhere. What it cannot make again is data that was sent from here: that is sent
-again, and the tasks that needed it are repeated.
+Dask runs the tasks of a dead worker elsewhere, and gives up on a task whose workers die again and again; then it is
+submitted once more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagger.errors import TaggerError
+from tagger.integrations.distributed.shards import Shard
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -18,8 +20,23 @@ ATTEMPTS = 10  # of a task whose workers die
 Result = TypeVar("Result")
 
 
+class Box:
+    """A value that Dask sends as it is, without looking into it."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def unboxed(box: Box) -> Any:
+    """Return the value of a box: the task that brings it to a worker."""
+    return box.value
+
+
 class Shared:
-    """A value that is sent to each worker once, and again when all that had it are gone."""
+    """A value that is sent to each worker once.
+
+    It is the result of a task, not scattered data: Dask repeats the task when all workers that had the value are gone.
+    """
 
     def __init__(self, client: Client, value: Any) -> None:
         self.client, self.value = client, value
@@ -27,8 +44,8 @@ class Shared:
 
     def future(self) -> Future:
         """Return the value as an argument for tasks."""
-        if self.sent is None or self.sent.status != "finished":
-            self.sent = self.client.scatter([self.value], broadcast=True, hash=False)[0]
+        if self.sent is None:
+            self.sent = self.client.submit(unboxed, Box(self.value), pure=False)
         return self.sent
 
     def renew(self) -> None:
@@ -52,6 +69,54 @@ def with_retries(work: Callable[[int], Result], shared: Iterable[Shared] = ()) -
             for value in shared:
                 value.renew()
     raise TaggerError(f"scheduler: expected workers that stay alive, got {ATTEMPTS} failures of one task")
+
+
+class ShardWorkers:
+    """The workers of a cluster with the shards that each has: a worker keeps its shards as long as it lives."""
+
+    def __init__(self, client: Client, shards: Sequence[Shard]) -> None:
+        self.client, self.shards = client, shards
+        self.owners: dict[int, str] = {}
+
+    def keep(self, numbers: Sequence[int]) -> None:
+        """Keep only shards of these numbers, and number them anew."""
+        self.shards = [replace(self.shards[old], number=new) for new, old in enumerate(numbers)]
+        self.owners = {new: self.owners[old] for new, old in enumerate(numbers)}
+
+    def run(self, task: Callable[..., Any], job: Any, *args: Any) -> list[Any]:
+        """Run a task on every worker with its shards and return the results; `Shared` arguments are sent once."""
+        return self.retried(lambda: self.client.gather(self.submit(task, job, args)), args)
+
+    def sum(self, task: Callable[..., Any], add: Callable[[Any, Any], Any], job: Any, *args: Any) -> Any:
+        """Run a task on every worker with its shards, and add the results of two workers at a time."""
+
+        def work() -> Any:
+            futures = self.submit(task, job, args)
+            while len(futures) > 1:
+                pairs = zip(futures[::2], futures[1::2], strict=False)
+                added = [self.client.submit(add, a, b, pure=False) for a, b in pairs]
+                futures = added + futures[len(futures) // 2 * 2 :]
+            return futures[0].result()
+
+        return self.retried(work, args)
+
+    def submit(self, task: Callable[..., Any], job: Any, args: Sequence[Any]) -> list[Future]:
+        """Submit a task for every worker that has shards."""
+        self.client.wait_for_workers(1)
+        workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+        self.owners = assign(self.owners, [shard.size for shard in self.shards], workers)
+        values = [arg.future() if isinstance(arg, Shared) else arg for arg in args]
+        futures = []
+        for worker in workers:
+            own = [shard for shard in self.shards if self.owners[shard.number] == worker]
+            if own:
+                place = {"workers": [worker], "allow_other_workers": True}  # elsewhere, if it dies
+                futures.append(self.client.submit(task, job, own, *values, pure=False, **place))
+        return futures
+
+    def retried(self, work: Callable[[], Result], args: Sequence[Any]) -> Result:
+        """Return what `work` returns; repeat it after the death of a worker."""
+        return with_retries(lambda attempt: work(), [arg for arg in args if isinstance(arg, Shared)])
 
 
 def assign(owners: dict[int, str], sizes: Sequence[int], workers: Sequence[str]) -> dict[int, str]:

@@ -1,0 +1,115 @@
+"""Training on a cluster: `train-crf --scheduler`, with the manners of every training command."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tagger.cli.console import skipped_lines
+from tagger.cli.corpus_input import CorpusOptions, no_sentence_error, read_tagged, remember_columns, wanted_columns
+from tagger.cli.interrupt import GracefulStop
+from tagger.cli.options import is_given
+from tagger.cli.scheduler import open_client
+from tagger.cli.training import progress_reporter, save_and_report
+from tagger.corpus import read_sentences
+from tagger.crf.tagger import CRFTagger
+from tagger.files import resources
+from tagger.files.reading import Lines
+from tagger.models.checkpoint import Checkpoint
+from tagger.models.store import load_classes
+from tagger.sentence import Sentence
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+REFUSED = ("init", "unlabeled", "partial", "add", "threads")  # options that need the whole corpus in one process
+
+
+def train_on_shards(
+    model: CRFTagger,
+    scheduler: str,
+    corpus: str,
+    output: str,
+    corpus_options: CorpusOptions,
+    quiet: bool,
+    *,
+    tokenizer: str | None,
+    dev: str | None,
+    log: str | None,
+    checkpoint: Checkpoint,
+    classes: str | None,
+) -> None:
+    """Train a CRF on the files of a folder, or on one file, that the workers of a cluster read."""
+    from tagger.integrations.distributed.training import fit
+
+    begin = time.perf_counter()
+    check_options(corpus)
+    columns = corpus_options.with_wanted(wanted_columns(str(model.features), corpus_options.columns, quiet))
+    files = corpus_files(corpus)
+    remember_columns(model, columns, [first_sentence(files, columns)])
+    model.tokenizer_ = tokenizer
+    dev_sentences = read_tagged(dev, columns) if dev else None
+    reading = {"format": columns.input_format, "encoding": columns.encoding, "columns": columns.columns}
+    with GracefulStop() as stop, progress_reporter(model.max_iterations, log, quiet, stop) as watch:
+        fit(
+            limited_client(scheduler),
+            model,
+            files,
+            dev_sentences,
+            **reading,  # type: ignore[arg-type]
+            watch=watch,
+            checkpoint=checkpoint,
+            classes=load_classes(classes) if classes else None,
+            on_disk=is_given("max_memory"),
+        )
+    save_and_report(model, output, begin, quiet, stop, checkpoint, "iteration")
+
+
+def check_options(corpus: str) -> None:
+    """Refuse options that need the whole corpus in one process."""
+    given = [f"--{name.replace('_', '-')}" for name in REFUSED if is_given(name)]
+    if skipped_lines() is not None:
+        given.append("--on-error skip")
+    if given:
+        raise click.UsageError(
+            f"--scheduler: expected a training without {' and '.join(given)}. Leave out one of them."
+        )
+    if corpus == "-":
+        raise click.UsageError("--scheduler: expected a file or a folder as CORPUS, which workers can read, got '-'.")
+
+
+def corpus_files(corpus: str) -> list[str]:
+    """List the files of a folder, by name; or the one file."""
+    folder = Path(corpus)
+    if not folder.is_dir():
+        return [corpus]
+    files = sorted(str(path) for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    if not files:
+        raise no_sentence_error(corpus, "files with tagged sentences")
+    return files
+
+
+def first_sentence(files: list[str], options: CorpusOptions) -> Sentence:
+    """Read the first sentence of a corpus."""
+    for path in files:
+        lines = Lines(path, options.encoding)
+        for sentence in read_sentences(lines, options.input_format, True, options.columns):
+            if sentence.words:
+                lines.close()
+                return sentence
+    raise no_sentence_error(files[0])
+
+
+def limited_client(scheduler: str) -> Client:
+    """Connect; on this machine, `--max-memory` is shared: half for the optimiser here, half for all workers."""
+    from tagger.integrations.distributed.cluster import check_scheduler
+
+    workers, limit = check_scheduler(scheduler), resources.allowed()
+    if workers is None or limit is None or not is_given("max_memory"):
+        return open_client(scheduler)
+    client = open_client(scheduler, worker_memory=limit // (2 * workers))
+    resources.limit(limit // 2)
+    return client

@@ -1,0 +1,234 @@
+"""The tasks of workers: each takes shards of one worker, and returns what they add up to.
+
+Every stage of a shard is kept (`store`) and made from the stage before if it is missing, down to the file. So a task
+may run on a worker that has never seen its shards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tagger.corpus.final_marks import MarkChoice
+from tagger.corpus.labels import tag_numbers, training_sentences
+from tagger.corpus.partial import Choices, renumber_tags
+from tagger.crf.encode import CorpusPlan, EncodedPart, FeatureLimits, encode_sentences
+from tagger.crf.objective import PenalizedLikelihood
+from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+from tagger.errors import TrainingError
+from tagger.features.encoder import Features
+from tagger.integrations.distributed.counting import (
+    Counted,
+    Survey,
+    Words,
+    merge_counts,
+    renumbered,
+    string_ids,
+    template_counts,
+)
+from tagger.integrations.distributed.shards import ReadOptions, Shard
+from tagger.integrations.distributed.store import LOCK, store_of
+from tagger.sentence import Sentence
+
+Selection = Mapping[int, np.ndarray]  # by shard, the numbers of the sentences that count
+
+
+@dataclass(frozen=True)
+class Job:
+    """A training, as its tasks see it."""
+
+    token: str
+    options: ReadOptions
+    on_disk: bool  # whether shards are kept on disk
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The decisions about the corpus, and the sentences of each shard that lose their final marks."""
+
+    corpus: CorpusPlan
+    marks: list[MarkChoice]
+
+
+class Numbering(NamedTuple):
+    """The features of the corpus, and the tag bigrams that have a weight."""
+
+    features: Features
+    seen: np.ndarray
+
+
+class Weights(NamedTuple):
+    """Weights as they are sent: scores of features are computed in float32 in any case."""
+
+    features: np.ndarray  # (P,) float32
+    chain: np.ndarray  # float64
+
+    def at(self, params: np.ndarray) -> np.ndarray:
+        """Return the weights of a shard's parameters, the last of which are those of the chain."""
+        own = params[: len(params) - len(self.chain)]
+        return np.concatenate([self.features[own].astype(np.float64), self.chain])
+
+
+class Sums(NamedTuple):
+    """Losses by shard, and sums over shards in units of the quantum: whole numbers, whose sum has no order."""
+
+    losses: dict[int, float]
+    total: np.ndarray  # int64
+
+
+def read(job: Job, shard: Shard) -> list[Sentence]:
+    """Read the sentences of a shard."""
+    sentences = list(shard.sentences(job.options))
+    return training_sentences(sentences, None) if sentences else []
+
+
+def survey(job: Job, shards: Sequence[Shard]) -> dict[int, Survey]:
+    """Survey shards."""
+    wanted = job.options.columns.wanted
+    return {shard.number: Survey.of(read(job, shard), wanted) for shard in shards}
+
+
+def part_of(job: Job, shard: Shard, plan: Plan) -> EncodedPart:
+    """Return a shard, encoded by itself."""
+
+    def make() -> EncodedPart:
+        sentences = read(job, shard)
+        names, tags = tag_numbers(sentences)
+        tags, choices = renumber_tags(plan.corpus.tag_set, names, tags, Choices.none(len(names)))
+        trained = plan.marks[shard.number].lengths([sentence.words for sentence in sentences])
+        return encode_sentences(plan.corpus, sentences, tags, choices, trained, FeatureLimits())
+
+    part: EncodedPart = store_of(job.token, job.on_disk).get((shard.number, "part"), make)
+    return part
+
+
+def ids_of(job: Job, shard: Shard, part: EncodedPart, strings: Any) -> np.ndarray:
+    """Return the ids in the corpus of a shard's strings."""
+    key = (shard.number, "strings")
+    ids: np.ndarray = store_of(job.token, job.on_disk).get(key, lambda: string_ids(part, strings))
+    return ids
+
+
+def count_words(job: Job, shards: Sequence[Shard], plan: Plan) -> Words:
+    """Encode shards, each by itself, and collect their words."""
+    with LOCK:
+        collected = []
+        for shard in shards:
+            part = part_of(job, shard, plan)
+            collected.append(Words.of(shard.number, part, ParameterLayout(part.corpus, part.counts)))
+        return Words.merged(collected)
+
+
+def count_template(job: Job, shards: Sequence[Shard], plan: Plan, strings: Any, t: int) -> Counted:
+    """Count the parameters of template t."""
+    with LOCK:
+        counted = []
+        for shard in shards:
+            part = part_of(job, shard, plan)
+            ids = ids_of(job, shard, part, strings)
+            counted.append(template_counts(part, t, ids, int(ids[-2]) + 1))
+        return merge_counts(counted, part.corpus.tag_parts, 1)
+
+
+def encoded(
+    job: Job, shard: Shard, plan: Plan, numbering: Numbering
+) -> tuple[EncodedCorpus, ParameterLayout, np.ndarray]:
+    """Return a shard with the parameters of the corpus, their layout and their numbers."""
+    store = store_of(job.token, job.on_disk)
+
+    def make() -> tuple[EncodedCorpus, ParameterLayout, np.ndarray]:
+        part = part_of(job, shard, plan)
+        ids = ids_of(job, shard, part, numbering.features.strings)
+        return renumbered(part, numbering.features, ids, numbering.seen)
+
+    found: tuple[EncodedCorpus, ParameterLayout, np.ndarray] = store.get((shard.number, "encoded"), make)
+    store.drop(lambda key: key[0] == shard.number and key[1] in ("part", "strings"))
+    return found
+
+
+def objective_of(
+    job: Job, shard: Shard, plan: Plan, numbering: Numbering, name: str, selection: Selection | None
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Return the state of the objective of a shard's sentences, or of a selection of them, and its parameters."""
+
+    def make() -> tuple[dict[str, Any], np.ndarray]:
+        corpus, layout, params = encoded(job, shard, plan, numbering)
+        groups = None if selection is None else [selection[shard.number]]
+        objective = PenalizedLikelihood(corpus, layout, 0.0, groups=groups)
+        objective.scale = 1.0  # selections are scaled up as a whole
+        state = vars(objective)
+        return {key: state[key] for key in state if key not in ("residual", "pool")}, params
+
+    kept: tuple[dict[str, Any], np.ndarray] = store_of(job.token, job.on_disk).get((shard.number, name), make)
+    return kept
+
+
+def revived(state: dict[str, Any], threads: int) -> PenalizedLikelihood:
+    """Make an objective of its state."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    objective = PenalizedLikelihood.__new__(PenalizedLikelihood)
+    vars(objective).update(state)
+    objective.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+    objective.residual = np.empty((len(objective.tags), objective.tag_parts.columns), objective.dtype)
+    return objective
+
+
+def evaluate(
+    job: Job,
+    shards: Sequence[Shard],
+    plan: Plan,
+    numbering: Numbering,
+    weights: Weights,
+    quantum: float,
+    method: str,
+    name: str,
+    selection: Selection | None = None,
+) -> Sums:
+    """Compute the losses of shards and the sum of their gradients, or with the method `curvature` of their curvatures.
+
+    A shard's numbers are rounded to multiples of `quantum`.
+    """
+    from threadpoolctl import threadpool_limits
+
+    losses = {}
+    total = np.zeros(len(weights.features) + len(weights.chain), np.int64)
+    store = store_of(job.token, job.on_disk)
+    numbers = {shard.number for shard in shards}
+    with LOCK, threadpool_limits(limits=1, user_api="blas"):
+        store.drop(lambda key: key[0] not in numbers or (key[1].startswith("sample") and key[1] != name))
+        for shard in shards:
+            if selection is not None and not len(selection[shard.number]):
+                continue
+            state, params = objective_of(job, shard, plan, numbering, name, selection)
+            objective = revived(state, worker_threads())
+            if method == "curvature":
+                loss, result = 0.0, objective.curvature(weights.at(params))
+            else:
+                loss, result = objective(weights.at(params))
+            losses[shard.number] = loss
+            add_rounded(total, params, result, quantum)
+    return Sums(losses, total)
+
+
+def add_rounded(total: np.ndarray, params: np.ndarray, values: np.ndarray, quantum: float) -> None:
+    """Add values, rounded to multiples of the quantum."""
+    scaled = values / quantum
+    if not np.abs(scaled).max(initial=0.0) < 2.0**62:
+        raise TrainingError(f"the loss of a shard is too steep: expected numbers below {2.0**62 * quantum:g}")
+    total[params] += np.rint(scaled).astype(np.int64)
+
+
+def add(a: Sums, b: Sums) -> Sums:
+    """Add sums."""
+    return Sums(a.losses | b.losses, a.total + b.total)
+
+
+def worker_threads() -> int:
+    """Return the number of threads of this worker."""
+    from distributed import get_worker
+
+    return int(get_worker().state.nthreads)
