@@ -30,6 +30,7 @@ LEARN_NETWORKS = {
     "test_models",
     "test_normalization",
     "test_one_viterbi",
+    "test_text",
     "test_threads",
     "test_training",
 }
