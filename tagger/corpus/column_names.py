@@ -99,7 +99,12 @@ class ColumnNames:
         return f"{','.join(self.names)} {self.word or WORD} {self.tag or TAG}"
 
     def places(self) -> list[str | None]:
-        """List the names in order, None for the word column; columns to skip are called by their number."""
+        """List the names in order, None for the word column; columns to skip are called by their number.
+
+        Names without that of the words are those of CoNLL-U to read besides, and come after the words.
+        """
+        if self.names and self.place(self.word, WORD) is None:
+            return [None, *self.names]
         return [
             None if i == self.word_place else str(i + 1) if name == SKIPPED else name
             for i, name in enumerate(self.names)
