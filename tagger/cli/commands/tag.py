@@ -36,6 +36,7 @@ from tagger.cli.options import (
 )
 from tagger.cli.paths import INPUT, TEXT
 from tagger.cli.progress import open_bar, show_bar
+from tagger.cli.scheduler import scheduler_option
 from tagger.cli.tagging.folder import check_folder_options, output_or_folder_option, part_option, tag_into_folder
 from tagger.cli.tagging.tables import is_table, tag_tables
 from tagger.corpus import FORMATS, format_of
@@ -99,6 +100,7 @@ NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
 @click.option("--keep-tags", is_flag=True, help="Keep the tags of tokens given as word/TAG or word/NN|VB.")
 @file_option("--lexicon", INPUT, "Tags allowed for words: lines word TAB TAG TAG …, e.g. words.tsv.")
 @jobs_option
+@scheduler_option("Tag files")
 @max_memory_option(NO_LIMIT)
 def command(
     files: tuple[str, ...],
@@ -119,6 +121,7 @@ def command(
     lexicon: str | None,
     part: Part | None,
     jobs: int,
+    scheduler: str | None,
     quiet: bool,
 ) -> None:
     """Tag text: one line of output per line of input.
@@ -133,7 +136,8 @@ def command(
     a row in is a row out, with new columns.
 
     With -o FOLDER/ each file gets an output of its own. Files that are finished, by the records in FOLDER/manifest, are
-    not tagged again unless the file, the model or an option has changed; --part shares the work among machines.
+    not tagged again unless the file, the model or an option has changed; --part and --scheduler share the work among
+    machines.
     """
     if any(map(is_table, files)):
         return tag_tables(files, output, part, tagging_bar(files, output, quiet))
@@ -157,8 +161,8 @@ def command(
     job = TextJob(*choose_path(annotator, reader, plain, write_as, to_column), encoding)
     with tagging_bar(files, output, quiet) as advance:
         if is_folder(output):
-            tag_file = partial(job.tag_file, jobs=jobs, advance=advance, skipped=skipped_lines())
-            return tag_into_folder(files, output, write_as, part or WHOLE, tag_file)
+            tag_file = partial(job.tag_file, skipped=skipped_lines())
+            return tag_into_folder(files, output, write_as, part or WHOLE, tag_file, advance)
         hint = InputHint(*hint_checks(model, keep_tags), quiet=quiet or not plain)
         with open_output(output) as stream:
             answers = job.answers(files, jobs, skipped_lines(), hint)
