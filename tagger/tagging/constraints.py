@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Sequence
+from contextlib import closing
 
 import numpy as np
 
