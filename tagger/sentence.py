@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tagger.errors import several
-from tagger.escaping import quote, shortened
+from tagger.escaping import Displayable, quote, shortened
 
 if TYPE_CHECKING:
     from tagger.corpus.schemes import Span
@@ -25,7 +25,7 @@ FEATURES = "features"  # the column of a sentence that was given as dicts of fea
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(Displayable):
     """An immutable sentence: words, with optional tags and annotations of readers and taggers.
 
     Parameters

@@ -177,6 +177,7 @@ def is_given(option: str) -> bool:
 
 
 report_option = file_option("--report", OUTPUT, "HTML page to write in addition, e.g. report.html.")
+figure_option = file_option("--figure", OUTPUT, "SVG file to write in addition, for a paper, e.g. figure.svg.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 output_option = click.option(
     "-o",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.hash_index import AscendingKeys
+from tagger.arrays.keyed import AscendingKeys
 from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.pack import Pack
 from tagger.crf.few_tokens import FEW_TOKENS, FEW_WORDS, FewTokens

@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,10 +25,12 @@ from tagger.chain.lattice import Scorer
 from tagger.features.observer import Observer
 from tagger.files.resources import reuse_freed_memory
 from tagger.models.estimator import Estimator
-from tagger.models.labeled import LabeledTables
 from tagger.models.predictor import Predictor
 from tagger.models.summary import Section, TransitionTable, parameter_sizes, tag_frequencies
 from tagger.sentence import Words
+
+if TYPE_CHECKING:
+    from tagger.models.labeled import LabeledTables
 
 Terms = Callable[[Sequence[int], int], dict[str, float]]  # from a path and a token to terms of the path's score
 

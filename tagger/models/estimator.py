@@ -11,10 +11,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tagger.escaping import Displayable
+
 Self = TypeVar("Self", bound="Estimator")
 
 
-class Estimator:
+class Estimator(Displayable):
     """An object whose settings are the keyword arguments of its constructor, stored unchanged."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
