@@ -47,8 +47,9 @@ class Sentence(Displayable):
         Line of the file where the sentence begins, from 1. Of a sentence given as dicts of features, its number.
     retagged : bool, default False
         Whether the tags are newer than `layout`, whose probabilities then belong to older tags.
-    columns : mapping of str to sequence of str, optional
-        Further columns by name, each with one value per word, for feature templates that look at them.
+    columns : mapping of str to sequence, optional
+        Further columns by name, each with one value per word, for feature templates that look at them: strings, or
+        numbers and dicts for templates with `number:` and `attributes:`.
 
     Raises
     ------

@@ -117,6 +117,11 @@ class TokenValues:
         windows = Windows((), *laid_out(np.arange(N), lengths, margin, (N, N + 1)))
         return cls(windows, {source: named_values(sentences, source) for source in sources})
 
+    @property
+    def size(self) -> int:
+        """The number of names and values of all tokens."""
+        return sum(len(named.values) for named in self.sources.values())
+
     def only(self, kept: np.ndarray, lengths: np.ndarray, margin: int) -> TokenValues:
         """Keep the tokens where `kept` (N,) is True; `lengths` are those of the sentences that result."""
         N = len(kept)

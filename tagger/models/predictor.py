@@ -54,7 +54,11 @@ class Predictor(TextMethods, ABC):
 
     def corpus_columns(self, given: ColumnNames = DEFAULT_NAMES) -> ColumnNames:
         """Return the names for reading a corpus: those given, else those of the training corpus."""
-        return given.besides(self.columns_, self.column_, self.wanted_columns_)
+        return given.besides(self.columns_, self.column_, self.file_columns())
+
+    def file_columns(self) -> tuple[str, ...]:
+        """Return the names of the columns that a corpus must have; no file has dicts of features."""
+        return tuple(name for name in self.wanted_columns_ if name != FEATURES)
 
     def sentence_list(self, X: Iterable[Any]) -> list[Any]:
         """List the sentences of X; a model of dicts of features accepts these in place of words."""

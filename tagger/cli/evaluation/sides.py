@@ -58,7 +58,7 @@ def side_calibration(side: Side, gold: list[Sentence], P: np.ndarray | None) -> 
 def evaluated_columns(given: ColumnNames, models: Sequence[Predictor | None]) -> ColumnNames:
     """Return the names for reading the gold corpus: those given, else the first model's, and what all models want."""
     first = next((model for model in models if model), None)
-    wanted = dict.fromkeys(name for model in models if model for name in model.wanted_columns_)
+    wanted = dict.fromkeys(name for model in models if model for name in model.file_columns())
     return replace(first.corpus_columns(given) if first else given, wanted=tuple(wanted))
 
 
