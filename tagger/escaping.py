@@ -1,4 +1,4 @@
-"""Escape text for terminals, messages and pages.
+"""Escape text for terminals, messages and pages, and show objects in notebooks.
 
 Words, tags and file names come from untrusted files. Control characters can clear a screen or end a line, and
 bidirectional overrides and isolates reverse the text around them. These characters are written as Python escapes
@@ -38,3 +38,14 @@ def quote(text: str, limit: int = 40) -> str:
 def encoded(text: str) -> bytes:
     """Encode a message, table or page as UTF-8; lone surrogates, which UTF-8 cannot hold, are escaped."""
     return text.encode("utf-8", "backslashreplace")
+
+
+class Displayable:
+    """A base of objects that notebooks show as HTML; `reports.notebook` has the HTML of each type."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str | None:
+        from tagger.reports.notebook import html_of
+
+        return html_of(self)

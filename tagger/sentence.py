@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tagger.errors import several
-from tagger.escaping import quote, shortened
+from tagger.escaping import Displayable, quote, shortened
 
 if TYPE_CHECKING:
     from tagger.corpus.schemes import Span
@@ -25,7 +25,7 @@ FEATURES = "features"  # the column of a sentence that was given as dicts of fea
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(Displayable):
     """An immutable sentence: words, with optional tags and annotations of readers and taggers.
 
     Parameters
@@ -47,8 +47,9 @@ class Sentence:
         Line of the file where the sentence begins, from 1. Of a sentence given as dicts of features, its number.
     retagged : bool, default False
         Whether the tags are newer than `layout`, whose probabilities then belong to older tags.
-    columns : mapping of str to sequence of str, optional
-        Further columns by name, each with one value per word, for feature templates that look at them.
+    columns : mapping of str to sequence, optional
+        Further columns by name, each with one value per word, for feature templates that look at them: strings, or
+        numbers and dicts for templates with `number:` and `attributes:`.
 
     Raises
     ------

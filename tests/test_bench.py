@@ -10,11 +10,14 @@ import pytest
 from click.testing import CliRunner
 from paths import TRAIN
 
-from tagger import CRFTagger, read_corpus, write_corpus
-from tagger.features.template import describe, parse_templates, template_text
+from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model, write_corpus
+from tagger.features.observer import Observer
+from tagger.features.template import describe, parse_templates, sources_of, template_text
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 import bench
+import bench_chunk
+import bench_latency
 import growth
 import rival_crfsuite
 
@@ -45,6 +48,17 @@ def test_the_rivals_features_of_other_templates_are_those_that_are_learned(tmp_p
     corpus, _ = CRFTagger().encode(train)
     assert len(pairs) == len(corpus.features.rows.tags)
     assert corpus.lengths.tolist() == list(map(len, train))  # nothing more is cut
+
+
+def test_the_dicts_of_chunking_are_the_features_of_the_template():
+    templates = parse_templates(bench_chunk.TEMPLATE.read_text())
+    observe = Observer(None, sources_of(templates))
+    for words, pos in (("The U.S. 's IBM bought McX 12 b-2", "DT NNP POS NNP VBD NNP CD CD"), ("No", "UH")):
+        sentence = Sentence(words.split(), columns={"pos": pos.split()})
+        ours = [sorted(map(bench_chunk.name_in_dicts, row)) for row in describe(observe([sentence])[0], templates)]
+        dicts = bench_chunk.features(sentence.words, sentence.columns["pos"])
+        flags = [{name: value for name, value in row.items() if value is not False} for row in dicts]
+        assert ours == [sorted(n if v in (True, 1.0) else f"{n}:{v}" for n, v in row.items()) for row in flags]
 
 
 @pytest.mark.parametrize(("goal", "iterations"), [(0.0, 1), (0.5, 50), (0.895, 90), (1.99, 199), (9.0, 200)])
@@ -90,3 +104,15 @@ def test_growth_measures_all_tags_and_candidates():
     ways = [["all", "1"], ["0.001", "1"], ["0.001", "2"]]
     assert [row[:4] for row in rows] == [[*case, *way] for case in (["400", "5"], ["800", "9"]) for way in ways]
     assert all(row[5] == "3" and 0 < float(row[4]) < 60 and float(row[7]) > 10 for row in rows)
+
+
+def test_latency_is_measured_for_each_side_and_number_of_threads(tmp_path):
+    sentences = [Sentence(["a"] * n, ["X"] * n) for n in (1, 3, 4, 5, 9)]
+    write_corpus(tmp_path / "text.txt", sentences, "slash")
+    save_model(HMMTagger(order=1).fit(sentences), tmp_path / "hmm.npz")
+    rows = bench_latency.compare({"HMM": str(tmp_path / "hmm.npz")}, tmp_path / "text.txt", 4, 2, [1, 2])
+    assert [(row["name"], row["threads"]) for row in rows] == [("HMM", 1), ("HMM", 2)]
+    assert all(0 < row[case]["median"] <= row[case]["p99"] for row in rows for case in ("first", "again"))
+    shown = []
+    bench_latency.show(rows, lambda head, cells: shown.extend([head, *cells]))
+    assert len(shown) == 3 and {len(cells) for cells in shown} == {7}

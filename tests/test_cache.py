@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, HMMTagger, Sentence
+from tagger.crf.candidates import scorer as candidate_scorer
 from tagger.words import cache
 from tagger.words.cache import WordCache
 
@@ -71,3 +72,12 @@ def test_tagging_does_not_depend_on_what_is_cached(small, model):
     model.fit(CORPUS)
     plain = model.predict(CORPUS)
     assert [model.predict([sentence])[0] for sentence in CORPUS] == plain
+
+
+def test_scores_of_words_with_a_tag_are_forgotten_when_the_words_get_other_rows(small, monkeypatch):
+    monkeypatch.setattr(candidate_scorer, "ROW_SCORER_TAGS", 0)  # as for a large tag set
+    tagged = [Sentence([f"w{i % 20}", f"v{i % 5}"], ["ABC"[i % 3], "DE"[i % 2]]) for i in range(60)]
+    model = CRFTagger(candidates=1e-9, max_iterations=5, threads=1).fit(tagged)
+    whole = model.predict_marginals(tagged)
+    for sentence, expected in zip(tagged, whole, strict=True):
+        np.testing.assert_allclose(model.predict_marginals([sentence])[0], expected, atol=1e-12)

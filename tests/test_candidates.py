@@ -44,6 +44,9 @@ class TableScores(TrellisScores):
         kept = np.append(nodes, len(self.tags) - 1)
         return replace(self, tags=self.tags[kept], emissions=self.emissions[kept])
 
+    def single(self):
+        """The recursions on arrays are tested here; those on lists in `test_few`."""
+
     def on(self, trellis):
         slots = [trellis.here] if self.order == 1 else [trellis.there, trellis.here]
         nodes = [trellis.nodes[slot] for slot in slots]

@@ -16,8 +16,8 @@ from tagger.experiments.search import Setting
 from tagger.experiments.trials import SettingTrials
 from tagger.features.foreign import is_foreign, left_out, translate
 from tagger.features.observer import Observer
-from tagger.features.phrases import PhraseList
-from tagger.features.template import describe, parse_templates
+from tagger.features.phrases import PhraseList, read_lists
+from tagger.features.template import describe, list_names, parse_templates
 from tagger.files.reading import Lines
 from tagger.models.ensemble import Ensemble
 from tagger.models.explain import explain
@@ -526,3 +526,46 @@ def test_what_would_be_read_as_a_comment_is_not_written():
 def test_a_list_that_does_not_fit_the_words_is_named(home, pos, message):
     failed = run(".", "tag", "--input-format", "jsonl", input=f'{{"words": ["a", "b"], "pos": {pos}}}\n')
     assert failed.code == 1 and message in failed.err and failed.err.count("\n") == 1
+
+
+def test_the_trellis_of_a_model_that_looks_at_columns(home):
+    (home / "text.txt").write_text("w0 Nn\nw3 Dt\n\n")
+    done = run(".", "trellis", "--input-format", "columns", "--json", input="w0 Nn\nw3 Dt\n\n")
+    assert done.code == 0 and json.loads(done.out)["words"] == ["w0", "w3"]
+    other = run(
+        ".", "trellis", "--input-format", "columns", "--columns", "pos,word", "--json", input="Nn w0\nDt w3\n\n"
+    )
+    assert other.out == done.out
+
+
+def test_a_list_may_have_any_place(tmp_path):
+    (tmp_path / "cities.txt").write_text("New York\n")
+    (template,) = parse_templates(f"list:{tmp_path}/cities.txt[0]")
+    assert str(template) == f"list:{tmp_path}/cities.txt[0]"
+    (lists,) = read_lists(list_names([template]), "elsewhere/template.txt").values()
+    assert lists.places([["in", "New", "York"]]) == [[None, "B", "E"]]
+
+
+def test_columns_of_conllu_may_be_named_in_training(tmp_path):
+    rows = "1\tDogs\tdog\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n2\tbark\tbark\tVERB\tVBP\t_\t0\troot\t_\t_\n\n"
+    (tmp_path / "a.conllu").write_text(rows * 2)
+    (tmp_path / "their.tpl").write_text("U:%x[0,0]\nU:%x[0,1]\nB:%x[0,2]\n")
+    options = ("--columns", "lemma,xpos", "--features", "their.tpl", "--max-iterations", 2)
+    done = run(tmp_path, "train-crf", "a.conllu", *options)
+    assert done.code == 0, done.err
+    assert load_model(tmp_path / "model.npz").wanted_columns_ == ("lemma", "xpos")
+
+
+def test_a_model_of_words_alone_reads_files_of_other_layouts(tmp_path):
+    """It remembers the names of its columns for files that have as many."""
+    rows = "1\tthe\tD\t-\t-\n2\tdog\tN\t-\t-\n\n"
+    (tmp_path / "train.iob2").write_text(rows * 3)
+    assert run(tmp_path, "train-crf", "train.iob2", "--max-iterations", 5, "-q").code == 0
+    texts = {
+        "a.iob2": rows, "b.tsv": "the\tD\ndog\tN\n\n", "c.txt": "the D\ndog N\n\n", "d.txt": "the/D dog/N\n",
+        "e.txt": "the x D\ndog x N\n\n", "f.jsonl": '{"words": ["the", "dog"], "tags": ["D", "N"]}\n',
+    }  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        done = run(tmp_path, "eval", name, "--json", "-q")
+        assert done.code == 0 and json.loads(done.out)["accuracy"] == 1.0, (name, done.err)

@@ -1,23 +1,33 @@
 """Few sentences take a path of their own: its scores and answers are those of the path for many, bit by bit."""
 
+import copy
+import multiprocessing
+import pickle
 import random
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import product
 
 import numpy as np
+import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagger import CRFTagger
+from tagger import CRFTagger, HMMTagger, PooledTagger
 from tagger.chain.kernels import DenseMax
 from tagger.chain.pack import Pack
 from tagger.chain.pruning import PrunedStep
 from tagger.chain.scores import Chain
-from tagger.chain.single import best_path
+from tagger.chain.single import candidates
+from tagger.chain.single.dense import best_path
 from tagger.chain.viterbi import viterbi
 from tagger.crf import few_tokens
 from tagger.crf.scorer import FeatureScorer
 from tagger.features.keys import JointIndex
 from tagger.features.template import parse_templates
+from tagger.hmm import word_tags
+from tagger.hmm.word_tags import FirstWord, FirstWordForms
 
 WORDS = [
     *["the", "The", "dog", "dogs", "barks", "bark", "at", "cat", "cat's", "1,000", "re-run", "a", "i", ".", "!", "x"],
@@ -109,10 +119,125 @@ def test_the_best_path_of_one_sentence_is_that_of_a_pack(data):
     chain = Chain(Pack.of([T]), start, A, end, E)
     with np.errstate(all="raise", under="ignore"):
         found = best_path(step, start, end, E)
-    assert found == viterbi(DenseMax(chain, step)).tolist()
+    packed = viterbi(DenseMax(chain, step)).tolist()
+    assert found == packed or oracle.score(start, A, end, E, found) == oracle.score(start, A, end, E, packed) == -np.inf
+
+
+# Candidates of second order
+
+
+class RandomScores:
+    """Scores of contexts (u, v, next tag) and of arrivals, drawn at random."""
+
+    def __init__(self, draw, K, widths, spread):
+        self.stride = K + 1
+        self.table = draw.normal(size=(K + 1, K + 1, K + 1)) * spread
+        self.tags = [*(int(k) for n in widths for k in sorted(draw.choice(K, n, replace=False))), K]
+        self.keys = self.tags
+        self.arriving = draw.normal(size=(K + 1, len(self.tags))) * spread
+        self.arriving[:, -1] = 0.0
+        self.steps = candidates.ContextRows(self.row, K + 1)
+        self.factors = candidates.factor_rows(self.row, K + 1)
+
+    def row(self, key):
+        return np.ascontiguousarray(self.table[divmod(key, self.stride)])
+
+    def arrivals(self, node, before):
+        return [float(self.arriving[u, node]) for u in before]
+
+    def paths(self, widths):
+        """All paths as nodes, with their scores."""
+        ends, K = np.cumsum(widths), self.stride - 1
+        for nodes in product(*(range(end - n, end) for n, end in zip(widths, ends, strict=True))):
+            tags = [K, K, *(self.tags[node] for node in nodes), K]
+            score = sum(self.table[tags[i], tags[i + 1], tags[i + 2]] for i in range(len(tags) - 2))
+            yield score + sum(self.arriving[tags[i + 1], node] for i, node in enumerate(nodes)), list(nodes)
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_one_sentence_of_second_order_by_enumeration(data):
+    draw = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    widths = data.draw(st.lists(st.sampled_from([1, 1, 1, 2, 3]), min_size=1, max_size=6))
+    scores = RandomScores(draw, 3, widths, data.draw(st.sampled_from([0.5, 5.0])))
+    paths = list(scores.paths(widths))
+    best, nodes = max(paths)
+    assert candidates.best_nodes(widths, scores) == nodes
+    weights = np.exp([score - best for score, _ in paths])
+    expected = np.zeros(sum(widths))
+    for weight, (_, own) in zip(weights / weights.sum(), paths, strict=True):
+        expected[own] += weight
+    np.testing.assert_allclose(candidates.node_probabilities(widths, scores), expected, rtol=1e-10)
+
+
+def test_scores_that_differ_by_too_much_are_left_to_logarithms():
+    draw = np.random.default_rng(0)
+    for arriving, steps in ((400.0, 1.0), (1.0, 400.0)):
+        scores = RandomScores(draw, 3, [2, 2], 1.0)
+        scores.arriving[:, :-1] *= arriving
+        scores.table *= steps
+        assert candidates.node_probabilities([2, 2], scores) is None
+
+
+def test_only_so_many_rows_are_kept(monkeypatch):
+    monkeypatch.setattr(candidates, "ROW_CELLS", 10)
+    rows = candidates.ContextRows(lambda key: np.arange(5.0) + key, 5)
+    for key in (1, 2, 3, 1, 1):
+        assert list(rows[key]) == [key, key + 1, key + 2, key + 3, key + 4]
+        assert len(rows) <= 2
+
+
+def test_guesses_for_few_words_are_those_for_many():
+    model = HMMTagger().fit(*tagged(200, ["N", "V", "D", "J", "."]))
+    emissions = model.emission_model_
+    words = ["unseen", "The", "Xanthippe", "1,000", "x", "짖는다", "", "A-b", *WORDS]
+    first = np.arange(len(words)) % 3 == 0
+    ids = emissions.lexicon.words.find(words)
+    letters, own = emissions.spelling(words, first, ids, np.arange(len(words)))
+    guesser = emissions.guesser
+    keys, shares = list(guesser.keys(letters).values()), own.dense(len(words), len(guesser.prior))
+    few = guesser.joint_levels.expert_scores(guesser.prior, keys, shares)
+    np.testing.assert_array_equal(few, guesser.expert_scores(keys, shares))
+
+
+def test_forms_of_first_words_are_kept_within_a_limit(monkeypatch):
+    monkeypatch.setattr(word_tags, "MAX_FIRST_WORDS", 3)
+    asked = []
+
+    def find(sentences):
+        asked.extend(words[0] for words in sentences)
+        return [[FirstWord(words[0]) if words[0].isupper() else words[0]] for words in sentences]
+
+    forms = FirstWordForms(find)
+    assert forms([["A", "b"], [], ["b"], ("A",)]) == [[FirstWord("A"), "b"], [], ["b"], [FirstWord("A")]]
+    assert forms([["A"], ["C"], ["D"]]) == [[FirstWord("A")], [FirstWord("C")], [FirstWord("D")]]
+    assert asked == ["A", "b", "C", "D"] and forms([["b"]]) == [["b"]] and asked[4:] == ["b"]
 
 
 # Whole models
+
+
+@pytest.fixture(scope="module", params=["hmm", "pooled", "textbook", "scheme"])
+def second_order(request):
+    words, tags = corpus = tagged(120, ["N", "V", "D", "J", "."])
+    if request.param == "scheme":  # a span of one word, or of two, for N
+        spans = [["B-X" if tag == "N" and i % 2 else "O" for i, tag in enumerate(own)] for own in tags]
+        spans = [["I-X" if i and own[i - 1] == "B-X" else tag for i, tag in enumerate(own)] for own in spans]
+        return HMMTagger(scheme="bio").fit(words, spans)
+    if request.param == "pooled":
+        return PooledTagger(max_iterations=10).fit(*corpus)
+    settings = {"smoothing": "interpolation", "unknown": "suffix"} if request.param == "textbook" else {}
+    return HMMTagger(**settings).fit(*corpus)
+
+
+def test_second_order_in_lists_is_as_in_arrays(second_order):
+    for words in sentences(150, seed=5):
+        ((_, lattice),) = second_order.lattices([words])
+        ((_, packed),) = second_order.lattices([words])
+        packed.__dict__["single"] = None
+        assert (lattice.single is not None) == (bool(words) and second_order.scheme_ is None)
+        assert lattice.best().tolist() == packed.best().tolist()
+        np.testing.assert_allclose(lattice.marginals(), packed.marginals(), atol=1e-9)
 
 
 def test_one_by_one_is_as_all_at_once(model):
@@ -121,3 +246,44 @@ def test_one_by_one_is_as_all_at_once(model):
     assert [model.predict([words])[0] for words in text] == together
     for words, P in zip(text[:100], model.predict_marginals(text[:100]), strict=True):
         np.testing.assert_allclose(model.predict_marginals([words])[0], P, atol=1e-5)  # float32
+
+
+# Copies, processes and threads, after sentences have been tagged one by one
+
+
+@cache
+def used():
+    """Models that have tagged one sentence after another, and a text for them with their answers."""
+    corpus, text = tagged(120, ["N", "V", "D", "J", "."]), sentences(40, seed=6)
+    models = [
+        HMMTagger().fit(*corpus),
+        CRFTagger(max_iterations=8).fit(*corpus),
+        PooledTagger(max_iterations=8).fit(*corpus),
+    ]
+    return models, text, [[model.predict([words])[0] for words in text] for model in models]
+
+
+def answers(given):
+    """Must live here, so that a spawned process finds it."""
+    models, text = given
+    return [[model.predict([words])[0] for words in text] for model in models]
+
+
+def test_copies_answer_as_before():
+    models, text, expected = used()
+    assert answers((pickle.loads(pickle.dumps(models)), text)) == answers((copy.deepcopy(models), text)) == expected
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_other_processes_answer_as_before(method):
+    models, text, expected = used()
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        assert pool.apply(answers, ((models, text),)) == expected
+
+
+def test_threads_answer_as_one_does():
+    models, text, expected = used()
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: answers((models, text)), range(8)))
+    assert found == [expected] * 8

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from paths import ROOT, TEST, TRAIN
-from program import run
+from program import run, run_process
 from test_store import meta_of, with_meta
 
 from tagger import HMMTagger, Sentence, load_model, pretrained, read_corpus, save_model
@@ -214,3 +214,47 @@ def test_shipped_models_are_small_described_and_licensed():
         assert path.stat().st_size <= LARGEST and model.seen_.size == 0 and model.tokenizer_
         assert {"language", "tags", "corpus", "licence", "accuracy"} <= card_fields(model.card_).keys()
         assert path.with_name(f"{name}.LICENSE.txt").read_text("utf-8").strip()
+
+
+@pytest.fixture
+def package(tmp_path, models, monkeypatch):
+    """An installed package that offers the models `tiny`, `made` (by a function) and, in vain, `english`."""
+    folder = tmp_path / "site"
+    (folder / "offer_models-1.0.dist-info").mkdir(parents=True)
+    (folder / "offer_models-1.0.dist-info" / "METADATA").write_text("Name: offer-models\nVersion: 1.0\n")
+    entries = "tiny = offer_models:PATH\nmade = offer_models:path\nenglish = offer_models:PATH\n"
+    (folder / "offer_models-1.0.dist-info" / "entry_points.txt").write_text(f"[tagger.models]\n{entries}")
+    code = f"PATH = {str(models / 'hmm.npz')!r}\ndef path(): return PATH\n"
+    (folder / "offer_models.py").write_text(code)
+    monkeypatch.syspath_prepend(folder)
+    yield folder
+    sys.modules.pop("offer_models", None)
+
+
+@pytest.mark.parametrize("name", ["tiny", "made"])
+def test_other_packages_offer_models(package, name, models, tmp_path):
+    words = [["They", "can", "fish", "."]]
+    assert load_model(name).predict(words) == load_model(models / "hmm.npz").predict(words)
+    listed = json.loads(run_process(tmp_path, "models", "--json", PYTHONPATH=str(package)).out)
+    assert [model["name"] for model in listed] == ["english", "made", "tiny"]
+
+
+def test_shipped_models_and_files_come_first(package, english, tmp_path, monkeypatch):
+    assert pretrained.model_file("english") == str(english)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny").write_bytes(b"")
+    assert pretrained.model_file("tiny") == "tiny"
+
+
+@pytest.mark.parametrize("name", ["none.npz", "some/tiny", "-"])
+def test_files_never_look_at_packages(package, name, monkeypatch):
+    def refuse(**selection):
+        raise AssertionError("looked at the installed packages")
+
+    monkeypatch.setattr("importlib.metadata.entry_points", refuse)
+    assert pretrained.model_file(name) == name
+
+
+def test_an_unknown_name_is_a_missing_model(package):
+    with pytest.raises(MissingModelError, match="none"):
+        load_model("none")

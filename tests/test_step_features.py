@@ -16,7 +16,7 @@ from tagger.crf.candidates.objective import CandidateLikelihood
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import step_events
 from tagger.errors import ModelError, TemplateError
-from tagger.features.template import parse_templates
+from tagger.features.template import SHIPPED, parse_templates, sources_of, template_text
 from tagger.models.explain import explain
 from tagger.pooled.held_out import ParameterCounts
 
@@ -376,3 +376,16 @@ def test_sentences_are_decoded_a_few_at_a_time(tmp_path, monkeypatch):
     assert model.lattice_tokens() == 4
     for one, other in zip(model.predict_marginals(TEXT), together, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_change_no_byte_of_a_model(kind, tmp_path):
+    for threads in (1, 2):
+        save_model(tagger(kind, tmp_path, threads=threads).fit(sentences(CORPUS * 3)), tmp_path / f"{threads}.npz")
+    assert (tmp_path / "1.npz").read_bytes() == (tmp_path / "2.npz").read_bytes()
+
+
+def test_the_shipped_template_of_names_looks_at_words_only():
+    templates = parse_templates(template_text("names"))
+    assert not sources_of(templates) and sum(template.of_steps for template in templates) > 0
+    assert "names" in SHIPPED

@@ -5,6 +5,7 @@ from itertools import pairwise
 from math import log, sqrt
 
 import numpy as np
+import oracle
 import pytest
 from paths import TEST, TRAIN
 from program import run
@@ -110,6 +111,19 @@ def test_the_floor_is_the_score_of_what_was_never_seen(floor):
     assert tables.emissions[[state[1, D], state[1, V], *(state[2, k] for k in (D, N, V))]] == pytest.approx(log(floor))
     steps = {(int(b), int(a)): s for b, a, s in zip(tables.before, tables.after, tables.steps, strict=True)}
     assert steps[state[1, D], state[2, N]] == 0.0 and steps[state[1, V], state[2, V]] == pytest.approx(log(floor))
+
+
+def test_its_answers_are_those_of_all_paths():
+    model = HMMTagger(**TEXTBOOK).fit(WORDS, TAGS)
+    for words in (["dog"], ["new"], ["the", "new", "sleep"], ["sleep", "dog", "the", "new"]):
+        floored = [np.where(table > 0, table, FLOOR) for table in (model.pi_, model.A_)]
+        B = [[model.B_[tag, word] if word != "new" else 0.0 for tag in model.classes_] for word in words]
+        pi, A, E = (np.log(table).tolist() for table in (*floored, np.where(np.array(B) > 0, B, FLOOR)))
+        every = oracle.paths(pi, A, [0.0] * 3, E)
+        trellis = model.trellis(words)
+        assert trellis.log_z == pytest.approx(oracle.log_z(every), abs=1e-10)
+        assert trellis.best.score == pytest.approx(every[0][0], abs=1e-10)
+        np.testing.assert_allclose(model.predict_marginals([words])[0], oracle.node_marginals(every, 3), atol=1e-10)
 
 
 def test_add_k_adds_k_to_every_count():

@@ -2,6 +2,7 @@
 
 import pickle
 import random
+from dataclasses import replace
 
 import numpy as np
 import oracle
@@ -10,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagger import CRFTagger, HMMTagger, Sentence, load_model, save_model
+from tagger.chain.candidate_lattice import Candidates
 from tagger.crf import score_tables
 from tagger.crf.candidates.objective import CandidateLikelihood
+from tagger.crf.candidates.proposal import Proposal, with_gold
 from tagger.crf.objective import PenalizedLikelihood
+from tagger.crf.parameters import ParameterLayout
 from tagger.errors import CorpusError, TemplateError, TrainingError
 from tagger.features.observer import Observer
 from tagger.features.template import describe, parse_templates, sources_of, valued_sources
@@ -199,6 +203,22 @@ def test_candidates_of_an_hmm_see_numbers_and_dicts_too(template):
     fitted = CRFTagger(features=template, candidates=0.001, max_iterations=60).fit(sentences)
     dense = CRFTagger(features=template, candidates="all", max_iterations=60).fit(sentences)
     assert fitted.score(sentences) > 0.85 and dense.score(sentences) > 0.85
+
+
+def test_with_all_tags_as_candidates_the_loss_is_that_of_all_tags(template):
+    corpus, layout = CRFTagger(features=template, candidates="all").encode(made_corpus(count=8))
+    N, K = len(corpus.tags), corpus.K
+    every = Candidates(np.tile(np.arange(K), N), np.full(N, K))
+    proposal, is_right, _ = with_gold(
+        Proposal(every, np.zeros(N * K), np.ones(N * K, bool)), corpus.tags, corpus.choices, 0.01
+    )
+    few = replace(corpus, proposal=proposal, is_right=is_right)
+    of_few = ParameterLayout(few, layout.counts[: layout.features_end])
+    weights = np.random.default_rng(0).normal(size=layout.size)
+    dense = PenalizedLikelihood(corpus, layout, 0.3, dtype=np.float64)(weights)
+    sparse = CandidateLikelihood(few, of_few, 0.3, dtype=np.float64)(np.append(weights, 0.0))
+    assert sparse[0] == pytest.approx(dense[0], rel=1e-9)
+    np.testing.assert_allclose(sparse[1][:-1], dense[1], atol=1e-8)
 
 
 def test_dicts_and_templates_learn_the_same_model(tmp_path):

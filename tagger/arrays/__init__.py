@@ -6,7 +6,7 @@ Read in this order:
 - `ragged`: rows of different lengths in one flat array;
 - `keyed`: counts, sums and values under sorted whole-number keys;
 - `string_spans`: many strings as spans of one text, cut and hashed without copying;
-- `hash_index`: find numbers among sorted hashes;
+- `hash_index`: find numbers by their hashes;
 - `string_table`: an immutable set of strings, stored as one UTF-8 blob;
 - `caching`: cached attributes and objects per thread, without locks.
 

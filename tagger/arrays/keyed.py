@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from tagger.arrays.hash_index import Keys
+
 MAX_DENSE_CELLS = 1 << 22  # of a dense array
 ALWAYS_DENSE_CELLS = 1 << 16  # up to here a dense array is faster for any number of keys
 CELLS_PER_KEY = 32  # with more cells per key, sorting is faster
-SLOTS_PER_KEY = 32  # so that about one absent key in this many has to be searched for
+SLOTS_PER_KEY = 8  # so that about one absent key in this many has to be searched for
 
 
 def find_keys(table: np.ndarray, keys: np.ndarray) -> np.ndarray:
@@ -46,11 +48,27 @@ def sum_by_key(keys: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.nd
     return distinct, sums[distinct], sums[keys]
 
 
+class AscendingKeys:
+    """Ascending integers that are searched for; as soon as more have been asked for than there are, by an index."""
+
+    def __init__(self, keys: np.ndarray) -> None:
+        self.keys, self.asked = keys, 0
+        self.index: Keys | None = None
+
+    def find(self, keys: np.ndarray) -> np.ndarray:
+        """Return the index of each key, -1 for absent keys."""
+        self.asked += len(keys)
+        if self.index is None and self.asked < len(self.keys):  # an index would cost more than it saves
+            return find_keys(self.keys, keys)
+        self.index = self.index or Keys(self.keys)
+        return self.index.find(keys)
+
+
 class KeyedValues:
     """Sparse vector of `cells` numbers: `values` under ascending `keys`, 0 elsewhere.
 
-    Without a dense table, the lowest bits of a key name a slot, which holds the place of one key with these bits. Most
-    absent keys have an empty slot. Only a key whose slot holds another one is searched for.
+    Without a dense table, the lowest bits of a key name a slot, which says whether there is any key with these bits.
+    Only keys with such a slot are searched for.
     """
 
     def __init__(self, keys: np.ndarray, values: np.ndarray, cells: int) -> None:
@@ -61,19 +79,17 @@ class KeyedValues:
             self.table[keys] = values
         else:
             self.mask = (1 << (SLOTS_PER_KEY * len(keys)).bit_length()) - 1
-            self.slots = np.full(self.mask + 1, -1, np.int32)
-            self.slots[keys & self.mask] = np.arange(len(keys))
+            self.slots = np.zeros(self.mask + 1, bool)
+            self.slots[keys & self.mask] = True
+            self.index = Keys(keys)
 
     def __call__(self, keys: np.ndarray) -> np.ndarray:
         """Return the value of each key."""
         if self.table is not None:
             return self.table[keys]
         out = np.zeros(len(keys))
-        place = self.slots[keys & self.mask]
-        filled = np.flatnonzero(place >= 0)
-        wanted, place = keys[filled], place[filled]
-        others = np.flatnonzero(self.keys[place] != wanted)
-        place[others] = find_keys(self.keys, wanted[others])
+        likely = np.flatnonzero(self.slots[keys & self.mask])
+        place = self.index.find(keys[likely])
         present = np.flatnonzero(place >= 0)
-        out[filled[present]] = self.values[place[present]]
+        out[likely[present]] = self.values[place[present]]
         return out

@@ -18,6 +18,7 @@ from tagger.chain.candidate_kernels import CandidateMax, TrellisScores, candidat
 from tagger.chain.candidates import MARK, Trellis
 from tagger.chain.forward_backward import forward_backward, log_norm
 from tagger.chain.nbest import ScoredPath, n_best
+from tagger.chain.single.candidates import SentenceScores, best_nodes, node_probabilities
 from tagger.chain.viterbi import viterbi
 from tagger.sentence import Words
 
@@ -73,6 +74,9 @@ class NodeScores(Protocol):
     def on(self, trellis: Trellis) -> TrellisScores:
         """Return the scores of the states and arcs of a trellis of these nodes."""
 
+    def single(self) -> SentenceScores | None:
+        """Return the scores of one sentence for the recursions on lists; None to use those on arrays."""
+
 
 NodeProposer = Callable[
     ["np.ndarray | None"], tuple[Candidates, NodeScores]
@@ -107,8 +111,16 @@ class CandidateLattice:
         """Lay out the candidates."""
         return Trellis(self.candidates.widths, self.lengths, self.proposal[1].order, cut)
 
+    @cached_property
+    def single(self) -> SentenceScores | None:
+        """The scores of one sentence for the recursions on lists, if there is one and they can do it."""
+        is_single = len(self.lengths) == 1 and self.lengths[0] > 0 and self.allowed is None
+        return self.proposal[1].single() if is_single else None
+
     def best(self) -> np.ndarray:
         candidates, scores = self.proposal
+        if self.single:
+            return candidates.tags[best_nodes(candidates.widths.tolist(), self.single)]
         trellis = self.trellis(self.free)
         nodes = np.cumsum(candidates.widths) - candidates.widths  # right where there is one candidate
         inside = trellis.tokens != MARK
@@ -141,6 +153,9 @@ class CandidateLattice:
     def node_marginals(self) -> np.ndarray:
         """The probability of each node, (nodes,)."""
         candidates, scores = self.proposal
+        single = node_probabilities(candidates.widths.tolist(), self.single) if self.single else None
+        if single is not None:
+            return np.array(single)
         trellis = self.trellis(self.free)
         states = forward_backward(candidate_sum(trellis, scores.on(trellis))).states
         P = np.zeros(trellis.mark + 1)

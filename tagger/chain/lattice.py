@@ -20,7 +20,7 @@ from tagger.chain.nbest import ScoredPath, n_best
 from tagger.chain.pack import Pack
 from tagger.chain.pruning import PrunedStep
 from tagger.chain.scores import Chain, forbid, path_scores
-from tagger.chain.single import best_path
+from tagger.chain.single.dense import best_path
 from tagger.chain.viterbi import viterbi
 from tagger.sentence import Words
 

@@ -177,6 +177,7 @@ def is_given(option: str) -> bool:
 
 
 report_option = file_option("--report", OUTPUT, "HTML page to write in addition, e.g. report.html.")
+figure_option = file_option("--figure", OUTPUT, "SVG file to write in addition, for a paper, e.g. figure.svg.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 output_option = click.option(
     "-o",
@@ -197,7 +198,7 @@ features_option = value_option(
     "--features",
     TemplateFile(),
     "default",
-    "Feature template: default, comparison, chunking, or a file, e.g. my-template.txt.",
+    "Feature template: default, comparison, chunking, names, or a file, e.g. my-template.txt.",
     metavar="NAME|FILE",
 )
 input_format_option = choice_option(

@@ -104,13 +104,12 @@ def first_sentence(files: list[str], options: CorpusOptions) -> Sentence:
 
 
 def limited_client(scheduler: str) -> Client:
-    """Connect; on this machine, `--max-memory` is shared by all workers and this process."""
+    """Connect; on this machine, `--max-memory` is shared: half for the optimiser here, half for all workers."""
     from tagger.integrations.distributed.cluster import check_scheduler
 
     workers, limit = check_scheduler(scheduler), resources.allowed()
     if workers is None or limit is None or not is_given("max_memory"):
         return open_client(scheduler)
-    share = limit // (workers + 1)
-    client = open_client(scheduler, worker_memory=share)
-    resources.limit(share)
+    client = open_client(scheduler, worker_memory=limit // (2 * workers))
+    resources.limit(limit // 2)
     return client

@@ -32,7 +32,7 @@ from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.score_tables import Cells, TableBuilder, step_cells
 
-STEP_CELLS = 1 << 21  # of the transitions of a pack, where each step has its own
+STEP_CELLS = 1 << 20  # of the transitions of a pack, where each step has its own: few enough for the cache
 
 
 @dataclass(frozen=True)
@@ -176,8 +176,7 @@ class PenalizedLikelihood(Objective):
         for i, own in zip(self.used, sums, strict=True):
             gradient[self.narrow[i].params] += own
         if self.wide is not None:
-            blocks = self.map(lambda block: block @ residual, self.wide.blocks)
-            gradient[self.wide.params] += np.concatenate(blocks).ravel()[self.wide.cells]
+            gradient[self.wide.params] += self.wide.gradient(residual, self.used, self.rows, self.map)
         return gradient
 
     def add_step_gradient(self, packs: list[PackLoss], gradient: np.ndarray) -> None:

@@ -11,8 +11,8 @@ the weights. The gradient is the transposed matrix times the residual, which for
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,11 @@ from tagger.arrays.ragged import consecutive
 from tagger.crf.parameters import EncodedCorpus
 from tagger.features.encoder import Features
 from tagger.features.token_values import Triples
+from tagger.features.valued import distinct
 from tagger.words.windows import MARKS
 
 WIDE_VALUES = 0.15  # a feature with values is wide if it has weights for this share of the tags, or more
-BLOCKS = 8  # of the transposed matrix of wide features with values
+GRADIENT_CELLS = 1 << 26  # of the sums of several packs that are kept together
 NARROW = 0.15  # a template is narrow if its features have weights for fewer than this share of the tags
 
 
@@ -112,37 +113,44 @@ class Table:
 class ValueMatrix:
     """Wide features with values: tokens × features, times their weights (features, W), gives scores of tokens.
 
-    The gradient is the transposed matrix times the residual. It is stored too, in blocks of rows, so that threads share
-    the work and each sum has a fixed order.
+    The gradient is the transposed matrix times the residual. Few features are wide, so that the sums of one pack stay
+    in the processor's cache.
     """
 
     params: np.ndarray  # of the features
     cells: np.ndarray  # of each parameter in (features, W)
     packs: list[csr_array]  # (n, features) for each pack
-    blocks: list[csr_array]  # (features of the block, N)
     shape: tuple[int, int]  # features, W
 
     @classmethod
     def of(cls, corpus: EncodedCorpus, triples: Triples, packs: list[slice], dtype: np.dtype) -> ValueMatrix:
         """Build the matrix of triples whose rows are those of the packs."""
         N, rows = packs[-1].stop if packs else 0, corpus.features.rows
-        features, columns = np.unique(triples.ids, return_inverse=True)
+        features, columns = distinct(triples.ids)
         params, widths = rows.entries(features)
         F, W = len(features), corpus.tag_parts.columns
         bounds = np.searchsorted(triples.rows, np.arange(N + 1))
         matrix = csr_array((triples.values.astype(dtype), columns.astype(np.int32), bounds), shape=(N, F))
-        transposed = matrix.T.tocsr()
-        # Blocks of about the same number of entries.
-        cuts = np.searchsorted(transposed.indptr, np.linspace(0, len(columns), BLOCKS + 1)[1:-1])
-        blocks = [transposed[begin:end] for begin, end in pairwise([0, *cuts.tolist(), F])]
         cells = np.repeat(np.arange(F) * W, widths) + rows.tags[params]
-        return cls(params, cells, [matrix[own] for own in packs], blocks, (F, W))
+        return cls(params, cells, [matrix[own] for own in packs], (F, W))
 
     def weights(self, w: np.ndarray) -> np.ndarray:
         """Lay out the weights as (features, W)."""
         laid_out = np.zeros(self.shape, w.dtype)
         laid_out.reshape(-1)[self.cells] = w[self.params]
         return laid_out
+
+    def gradient(
+        self, residual: np.ndarray, used: Sequence[int], rows: list[slice], map_all: Callable[..., list[Any]]
+    ) -> np.ndarray:
+        """Compute the gradient of the parameters from the residual (N, W) of the packs used, summed in their order."""
+        sums = np.zeros(len(self.cells))
+        together = max(1, GRADIENT_CELLS // max(1, self.shape[0] * self.shape[1]))  # packs
+        for begin in range(0, len(used), together):
+            some = used[begin : begin + together]
+            for own in map_all(lambda i: self.packs[i].T @ residual[rows[i]], some):
+                sums += own.ravel()[self.cells]
+        return sums
 
 
 @dataclass(frozen=True)

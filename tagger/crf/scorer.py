@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.hash_index import AscendingKeys
+from tagger.arrays.keyed import AscendingKeys
 from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.pack import Pack
 from tagger.crf.few_tokens import FEW_TOKENS, FEW_WORDS, FewTokens
@@ -132,6 +132,12 @@ class FeatureScorer:
     def add_several_at(self, scores: np.ndarray, windows: Windows, owners: np.ndarray, tags: np.ndarray) -> None:
         """Add the weights of the features of several words to the scores of nodes, of which `owners` are the tokens."""
         values = {name: self.cache.arrays[name] for name in self.functions_of_several}
+        if self.few and self.of_several_words and len(windows.places) <= FEW_TOKENS:
+            all_tags = np.zeros((len(windows.places), self.K))
+            all_tags[owners, tags] = scores
+            self.few.add_several(all_tags, windows, values)
+            scores[:] = all_tags[owners, tags]
+            return
         for t in self.of_several_words:
             ids = self.ids(t, token_keys(self.features.templates[t], values, windows, self.features.radix))
             if self.has_table(t, len(ids)):

@@ -33,7 +33,6 @@ from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms
 from tagger.models.checkpoint import Checkpoint
-from tagger.models.labeled import LabeledRows, LabeledTables
 from tagger.models.monitor import ProgressCallback
 from tagger.models.summary import Section, TransitionTable
 from tagger.sentence import Sentence, Words
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from tagger.crf.parameters import ChainWeights, EncodedCorpus, ParameterLayout
     from tagger.crf.trainer import Trainer
     from tagger.hmm.tagger import HMMTagger
+    from tagger.models.labeled import LabeledTables
 
 MAX_DENSE_TAGS = 128  # from here on training on all tags takes minutes (docs/lab-notes/candidates.md)
 
@@ -279,6 +279,8 @@ class CRFTagger(Tagger):
         return weight_rows(self)
 
     def tables(self) -> LabeledTables:
+        from tagger.models.labeled import LabeledRows
+
         return {"weights": lambda: LabeledRows(("feature", "tag", "weight"), self.weight_rows())}
 
     def score_terms(self, words: Words) -> Terms:

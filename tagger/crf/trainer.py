@@ -80,6 +80,7 @@ class Trainer:
             + 8 * K * K * (N // PACK_TOKENS + 8)  # expected steps of each pack
             + (32 * STEP_CELLS * self.threads if self.corpus.features.step_templates else 0)  # transitions of each step
             + 150 * self.layout.size  # the optimiser's memory
+            + 80 * (self.corpus.valued.size if self.corpus.valued else 0)  # features with values, and their matrix
             + 1e8
         )
 

@@ -15,7 +15,9 @@ import numpy as np
 
 from tagger.corpus.labels import tagged_sentences
 from tagger.errors import several
+from tagger.escaping import Displayable
 from tagger.evaluation.significance import Interval, interval, p_value
+from tagger.evaluation.tables import ScoreTable
 from tagger.sentence import Sentence, tag_lists
 from tagger.words.lexicon import Lexicon
 
@@ -58,7 +60,7 @@ class Macro:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(ScoreTable, Displayable):
     """The metrics of predicted tags; those of known and unknown words are None without a lexicon."""
 
     tokens: int

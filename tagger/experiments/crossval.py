@@ -20,6 +20,7 @@ import numpy as np
 from tagger.corpus.labels import tagged_sentences
 from tagger.corpus.split import group_hash
 from tagger.errors import TrainingError
+from tagger.escaping import Displayable
 from tagger.evaluation.metrics import accuracy
 from tagger.evaluation.significance import Interval, interval
 from tagger.evaluation.spans import METRICS, score_by
@@ -104,6 +105,14 @@ class CurvePoint:
     tokens: int  # of the training sentences
     score: float  # accuracy, or another metric, on the dev set
     interval: Interval | None
+
+
+class LearningCurve(list[CurvePoint], Displayable):
+    """The points of a learning curve, smallest corpus first, and the metric of their scores."""
+
+    def __init__(self, points: Iterable[CurvePoint], metric: str = "accuracy") -> None:
+        super().__init__(points)
+        self.metric = metric
 
 
 def learning_curve(

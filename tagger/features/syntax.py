@@ -30,7 +30,8 @@ VALUED = (NUMBER, ATTRIBUTES)  # whose features have values
 STEP_MARK = "@"  # before a line whose features have weights for pairs of tags
 CONJUNCT = re.compile(
     r"(?P<name>[a-z]+)"
-    r"(:(?:(?P<low>\d{1,9})(?:-(?P<high>\d{1,9}))?(?=[\s(\[&#]|$)|/(?P<pattern>(?:[^/\\]|\\.)+)/|(?P<text>[^\s()\[\]&#]+)))?"
+    r"(:(?:(?P<low>\d{1,9})(?:-(?P<high>\d{1,9}))?(?=[\s(\[&#]|$)"
+    r"|/(?P<pattern>(?:[^/\\]|\\.)+)/(?=[\s(\[&#]|$)|(?P<text>[^\s()\[\]&#]+)))?"
     r"(\(column:(?P<column>[^\s()\[\],&#]+)\))?"
     r"(\[(?P<offset>[+-]?\d{1,9})\])?"
 )

@@ -14,7 +14,7 @@ whose name is the empty string.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -29,8 +29,18 @@ from tagger.words.vocabulary import Vocabulary
 from tagger.words.windows import MARKS, Windows, laid_out
 
 NESTED = (dict, list, set)  # values that are items themselves
-STRING = frozenset([str])
+LISTS = frozenset([list, tuple])
 MAX_VALUE = float(np.finfo(np.float32).max)
+
+
+class Pair(NamedTuple):
+    """A name and a value."""
+
+    name: str
+    value: float
+
+
+ITEMS = frozenset([str, Pair])
 
 
 class Triples(NamedTuple):
@@ -107,6 +117,11 @@ class TokenValues:
         windows = Windows((), *laid_out(np.arange(N), lengths, margin, (N, N + 1)))
         return cls(windows, {source: named_values(sentences, source) for source in sources})
 
+    @property
+    def size(self) -> int:
+        """The number of names and values of all tokens."""
+        return sum(len(named.values) for named in self.sources.values())
+
     def only(self, kept: np.ndarray, lengths: np.ndarray, margin: int) -> TokenValues:
         """Keep the tokens where `kept` (N,) is True; `lengths` are those of the sentences that result."""
         N = len(kept)
@@ -133,7 +148,7 @@ def read_items(sentences: Sequence[ObservedSentence], source: str) -> NamedValue
     """Read the dicts, or lists of strings, of all tokens."""
     tokens = list(chain.from_iterable(sentence.values[source] for sentence in sentences))
     try:
-        names, values, widths, items = distinct_items([token_items(token) for token in tokens])
+        names, values, widths, items = distinct_items(tokens)
     except (TypeError, ValueError, OverflowError):  # a container in a dict, or an error, whose place is still unknown
         names, values, widths, items = distinct_items(list(flat_tokens(sentences, source)))
     vocabulary = Vocabulary()
@@ -146,23 +161,19 @@ def read_items(sentences: Sequence[ObservedSentence], source: str) -> NamedValue
     return NamedValues.of(list(vocabulary), widths, numbers, pair_values)
 
 
-def token_items(token: Any) -> Collection[Any]:
-    """Return the items of a dict, or the strings of a list."""
-    if isinstance(token, dict):
-        return token.items()
-    if isinstance(token, str | bytes) or not STRING.issuperset(map(type, token)):
-        raise TypeError("expected a dict or a list of strings")
-    return token
-
-
-def distinct_items(rows: list[Collection[Any]]) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
-    """Return the names and values of the distinct items, the number of items of each row, and each item's number.
+def distinct_items(tokens: Sequence[Any]) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
+    """Return the names and values of the distinct items, the number of items of each token, and each item's number.
 
     An item is a string, or a pair of a key and a value without containers. It is looked up before it is read, because
-    few are distinct.
+    few are distinct. Tokens that are not all dicts, or all lists of strings or of pairs, are a TypeError.
     """
-    known = Vocabulary()
-    widths = np.fromiter(map(len, rows), np.int64, len(rows))
+    known, types = Vocabulary(), set(map(type, tokens))
+    rows: Iterable[Iterable[Any]] = tokens
+    if types == {dict}:
+        rows = map(dict.items, tokens)
+    elif not types <= LISTS or len(set(map(type, chain.from_iterable(tokens))) - ITEMS):
+        raise TypeError("expected dicts or lists of strings")
+    widths = np.fromiter(map(len, tokens), np.int64, len(tokens))
     items = np.fromiter(map(known.__getitem__, chain.from_iterable(rows)), np.int64, int(widths.sum()))
     pairs = [(item, 1.0) if isinstance(item, str) else named(*item) for item in known]
     return [name for name, _ in pairs], np.array([value for _, value in pairs], np.float32), widths, items
@@ -193,7 +204,7 @@ def finite(value: Any) -> float:
     return number
 
 
-def flat_tokens(sentences: Sequence[ObservedSentence], source: str) -> Iterator[list[tuple[str, float]]]:
+def flat_tokens(sentences: Sequence[ObservedSentence], source: str) -> Iterator[list[Pair]]:
     """Read each token one by one; an error has its place."""
     for sentence in sentences:
         for t, token in enumerate(sentence.values[source], 1):
@@ -201,7 +212,7 @@ def flat_tokens(sentences: Sequence[ObservedSentence], source: str) -> Iterator[
             yield list(flattened(token, place))
 
 
-def flattened(token: Any, place: str) -> Iterator[tuple[str, float]]:
+def flattened(token: Any, place: str) -> Iterator[Pair]:
     """Yield the names and values of a dict, with those of containers in it, or of a list of strings."""
     if isinstance(token, str | bytes) or not hasattr(token, "__iter__"):
         raise CorpusError(f"{place}: expected a dict or a list of features, got {shortened(repr(token))}")
@@ -210,10 +221,10 @@ def flattened(token: Any, place: str) -> Iterator[tuple[str, float]]:
             raise CorpusError(f"{place}: expected a string as the name of a feature, got {shortened(repr(key))}")
         name = as_text(key)
         if isinstance(value, NESTED):
-            yield from ((f"{name}:{inner}", number) for inner, number in flattened(value, place))
+            yield from (Pair(f"{name}:{inner}", number) for inner, number in flattened(value, place))
             continue
         try:
-            yield named(key, value)
+            yield Pair(*named(key, value))
         except (TypeError, ValueError, OverflowError):
             expected = f"{place}: feature {quote(name)}: expected a string or a finite number"
             raise CorpusError(f"{expected}, got {shortened(repr(value))}") from None

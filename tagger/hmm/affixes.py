@@ -94,23 +94,21 @@ class Letters:
         sums = np.append(NO_KEY, np.cumsum(terms, dtype=np.uint64))
         return np.asarray(sums[self.ends] - sums[self.starts])
 
-    def suffixes(self, max_length: int) -> list[np.ndarray]:
-        """Return the keys of the last letter in lower case, the last two, …"""
+    def suffixes(self, max_length: int) -> np.ndarray:
+        """Return the keys (lengths, B) of the last letter in lower case, the last two, …"""
         return self.affixes(max_length, lambda n: self.ends - n)
 
-    def prefixes(self, max_length: int) -> list[np.ndarray]:
-        """Return the keys of the first letter in lower case, the first two, …"""
+    def prefixes(self, max_length: int) -> np.ndarray:
+        """Return the keys (lengths, B) of the first letter in lower case, the first two, …"""
         return self.affixes(max_length, lambda n: self.starts + n - 1)
 
-    def affixes(self, max_length: int, position: Callable[[int], np.ndarray]) -> list[np.ndarray]:
-        """Return the keys of affixes of 1, 2, … letters; `position` gives the place (B,) of the n-th letter."""
-        key, factors = np.zeros(len(self.lengths), np.uint64), powers(Q, max_length)
-        keys = []
-        for n in range(1, max_length + 1):
-            long_enough = self.lengths >= n
-            key[long_enough] += (self.low[position(n)[long_enough]] + np.uint64(1)) * factors[n - 1]
-            keys.append(np.where(long_enough, key, NO_KEY))
-        return keys
+    def affixes(self, max_length: int, position: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return the keys of affixes of 1, 2, … letters; `position` gives the place of the n-th letter."""
+        n = np.arange(1, max_length + 1)[:, None]
+        long_enough = self.lengths >= n
+        letters = np.append(self.low, np.uint64(0))[np.where(long_enough, position(n), -1)]
+        keys = np.cumsum((letters + np.uint64(1)) * powers(Q, max_length)[:, None], axis=0, dtype=np.uint64)
+        return np.where(long_enough, keys, NO_KEY)
 
 
 def letter_class(letter: str) -> int:
@@ -119,7 +117,7 @@ def letter_class(letter: str) -> int:
 
 
 def combine_keys(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Make one key of each pair of keys; NO_KEY where the first is."""
+    """Make one key of each pair of keys, of the same shape or (…, B) and (B,); NO_KEY where the first is."""
     return np.where(keys == NO_KEY, NO_KEY, (keys ^ (others * np.uint64(MULTIPLIER))) * np.uint64(Q))
 
 

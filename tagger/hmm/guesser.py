@@ -26,11 +26,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tagger.arrays.caching import cached_property
 from tagger.arrays.npz import MAX_COUNT, MIN_POSITIVE, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows, sums_to
 from tagger.features.word_classes import WordClasses
 from tagger.hmm.affixes import Letters, combine_keys
 from tagger.hmm.opinion_pool import fit_weights, keep_likely_tags, pool
+from tagger.hmm.single.spelling import FEW_WORDS, JointLevels
 from tagger.hmm.sparse_guess import OwnShares, SparseGuess, SparsePool
 from tagger.hmm.spelling_levels import Level, SpellingKeys, key_arrays, learn_levels, restore_keys, split_levels
 
@@ -55,10 +57,10 @@ def spelling_keys(letters: Letters, suffix_length: int, classes: WordClasses | N
     case = letters.case()
     suffixes, prefixes = letters.suffixes(suffix_length), letters.prefixes(PREFIX_LENGTH)
     keys = {
-        "suffix and case": [case, letters.shape(), *(combine_keys(key, case) for key in suffixes)],
-        "suffix": suffixes,
-        "prefix and case": [combine_keys(key, case) for key in prefixes],
-        "prefix": prefixes,
+        "suffix and case": [case, letters.shape(), *combine_keys(suffixes, case)],
+        "suffix": [*suffixes],
+        "prefix and case": [*combine_keys(prefixes, case)],
+        "prefix": [*prefixes],
         "length": [combine_keys(letters.length(), case)],
         WHOLE_WORD: [letters.number_pattern(), letters.lower_case()],
     }
@@ -80,6 +82,11 @@ class Guesser:
     spelling_models: list[list[Level]]  # the levels of each
     weights: np.ndarray  # (1 + models,) a
     classes: WordClasses | None = None
+
+    @cached_property
+    def joint_levels(self) -> JointLevels:
+        """All levels in one table, for few words."""
+        return JointLevels(self.spelling_models)
 
     @property
     def few_tags(self) -> bool:
@@ -147,8 +154,13 @@ class Guesser:
 
     def dense(self, letters: Letters, own: OwnShares) -> np.ndarray:
         """Compute P(tag) (words, K) from the scores of all models for all tags."""
-        keys, words, K = self.keys(letters).values(), len(letters.lengths), len(self.prior)
+        words, K = len(letters.lengths), len(self.prior)
         P, own_shares = np.empty((words, K)), own.dense(words, K)
+        if not words:
+            return P
+        keys = self.keys(letters).values()
+        if words <= FEW_WORDS and self.joint_levels.fits:
+            return pool(self.weights, self.joint_levels.expert_scores(self.prior, list(keys), own_shares))[0]
         for block in self.blocks(words):
             P[block], _ = pool(self.weights, self.expert_scores(take_words(keys, block), own_shares[block]))
         return P

@@ -21,8 +21,9 @@ from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer, dense_scorer
 from tagger.chain.pack import Pack
 from tagger.hmm.lexicalized import NOT_FREQUENT, LexicalizedTransitions
+from tagger.hmm.single.scores import SingleHMM, SingleSentence
 from tagger.hmm.transitions import PairTransitions
-from tagger.hmm.word_tags import WordForm
+from tagger.hmm.word_tags import FirstWordForms, WordForm
 from tagger.models.base import Terms
 from tagger.sentence import Words
 from tagger.words.cache import WordCache
@@ -78,10 +79,11 @@ def second_order_scorer(
     always = None
     if allowed is not None:
         transitions, always = replace(transitions, allowed=allowed), always_candidate(allowed, emissions.prior)
-    cache = WordCache(candidates(emissions, transitions, always))
+    cache, find_forms = WordCache(candidates(emissions, transitions, always)), FirstWordForms(emissions.forms)
+    hmm = SingleHMM.of(transitions)
 
     def score(sentences: list[Words]) -> Lattice:
-        forms = emissions.forms(sentences)
+        forms = find_forms(sentences)
         lines = cache.find(forms)
         words, scores, tags, places = (cache.arrays[name] for name in ("words", "scores", "candidates", "places"))
 
@@ -91,7 +93,7 @@ def second_order_scorer(
             return emissions(windows.words)[0][windows.at(0)]
 
         lengths = list(map(len, sentences))
-        return candidate_lattice(lengths, transitions, lines, words, scores, tags, places, all_scores)
+        return candidate_lattice(lengths, transitions, lines, words, scores, tags, places, all_scores, hmm)
 
     return score
 
@@ -105,6 +107,7 @@ class PathScores:
     emissions: np.ndarray  # (nodes + 1,) log P(x | v)
     places: np.ndarray  # (nodes + 1,) of frequent words, as the model numbers them
     order: int = 2
+    hmm: SingleHMM | None = None  # for one sentence at a time
 
     def possible(self) -> np.ndarray:
         return ~np.isneginf(self.emissions[:-1])
@@ -119,6 +122,12 @@ class PathScores:
         steps = PairTransitions(self.model.transitions, u * (self.model.K + 1) + v, v)
         places = trellis.at_states(self.places[trellis.nodes])
         return PairScores(self.model, trellis, steps, u, places, self.emissions[trellis.nodes])
+
+    def single(self) -> SingleSentence | None:
+        emissions = self.emissions.tolist()
+        if self.hmm is None or -np.inf in emissions:
+            return None
+        return SingleSentence(self.hmm, self.tags.tolist(), emissions, self.places.tolist())
 
 
 @dataclass(frozen=True)
@@ -177,6 +186,7 @@ def candidate_lattice(
     tags: np.ndarray,
     places: np.ndarray,
     all_scores: Callable[[np.ndarray], np.ndarray],
+    hmm: SingleHMM | None = None,
 ) -> CandidateLattice:
     """Make the lattice of sentences whose tokens (N,) have these lines.
 
@@ -205,11 +215,13 @@ def candidate_lattice(
             of_lines = [np.concatenate(both) for both in zip(of_lines, others, strict=True)]
             own = lines.copy()
             own[bound] = len(tags) + np.arange(len(bound))
+        if len(own) < len(of_lines[0]):  # few tokens: the lines of these only
+            of_lines, own = [array[own] for array in of_lines], np.arange(len(own))
         widths = np.count_nonzero(of_lines[0] >= 0, axis=1)[own]
         nodes = consecutive(own * C, widths)
         tag, emission, place = (array.ravel()[nodes] for array in of_lines)
         marked = (np.append(tag, K), np.append(emission, 0.0), np.append(place, NOT_FREQUENT))
-        return Candidates(tag, widths), PathScores(model, *marked)
+        return Candidates(tag, widths), PathScores(model, *marked, hmm=hmm)
 
     return CandidateLattice(np.asarray(lengths, np.int64), K, propose)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from tagger.arrays.npz import Archive, Arrays
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions
-from tagger.hmm.textbook.emissions import TextbookEmissions
 from tagger.hmm.transitions import Transitions
 
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ def restore_model(model: HMMTagger, archive: Archive) -> None:
     if textbook.is_default:
         model.emission_model_ = EmissionModel.restore(archive, K, model.rare_count)
     else:
+        from tagger.hmm.textbook.emissions import TextbookEmissions
+
         model.emission_model_ = TextbookEmissions.restore(archive, K, textbook)
     model.lexicon_ = model.emission_model_.lexicon
     transitions = Transitions.restore(archive, K, with_zeros=textbook.counts_only)

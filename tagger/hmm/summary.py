@@ -14,6 +14,7 @@ from tagger.hmm.affixes import Letters
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions
 from tagger.hmm.textbook.emissions import TextbookEmissions
+from tagger.hmm.textbook.tables import without_end
 from tagger.models.labeled import LabeledRows, LabeledTables, SparseTable
 from tagger.models.summary import FormattedNumber, Section
 
@@ -42,6 +43,11 @@ def hmm_summary(
         *([likely_tags_of_pairs(classes, transitions)] if len(transitions.transitions.seen) else []),
         informative_suffixes(classes, emissions),
     ]
+
+
+def shown_transitions(model: HMMTagger) -> LexicalizedTransitions:
+    """Return the transitions for tables; a model without an end has 0 there."""
+    return without_end(model.transition_model_) if model.textbook.counts_only else model.transition_model_
 
 
 def word_table(classes: list[str], emissions: EmissionModel | TextbookEmissions) -> SparseTable:

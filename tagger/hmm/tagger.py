@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,20 +26,20 @@ from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions, count_bigrams, learn_transitions
 from tagger.hmm.scorer import first_order_scorer, path_terms, second_order_scorer
 from tagger.hmm.storage import model_arrays, restore_model
-from tagger.hmm.summary import hmm_summary, hmm_tables, word_table
-from tagger.hmm.textbook.emissions import TextbookEmissions, learn_emissions
 from tagger.hmm.textbook.settings import DEFAULT, TextbookSettings
-from tagger.hmm.textbook.tables import textbook_transitions, with_floor, without_end
 from tagger.hmm.transitions import Steps, Transitions
 from tagger.hmm.word_tags import WordTagTable
 from tagger.models.base import Tagger, Terms
-from tagger.models.labeled import LabeledTables, SparseTable
 from tagger.models.summary import Section, TransitionTable
 from tagger.normalization import NFC, normalized_keys
 from tagger.sentence import Sentence, Words
 from tagger.words.lexicon import Lexicon
 from tagger.words.overlap import fingerprints
 from tagger.words.windows import Windows
+
+if TYPE_CHECKING:
+    from tagger.hmm.textbook.emissions import TextbookEmissions
+    from tagger.models.labeled import LabeledTables, SparseTable
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -137,6 +137,8 @@ class HMMTagger(Tagger):
     @property
     def B_(self) -> SparseTable:
         """P(word | tag) of the pairs that were seen, tags × words."""
+        from tagger.hmm.summary import word_table
+
         return word_table(self.classes_, self.emission_model_)
 
     def fit(
@@ -218,6 +220,8 @@ class HMMTagger(Tagger):
         else:
             self.classes_, tags = tag_numbers(sentences)
             choices = Choices.none(len(self.classes_))
+        from tagger.hmm.textbook.emissions import learn_emissions
+
         K = len(self.classes_)
         need = 60 * (K + 1) ** 2 + 400 * len(tags)  # tables of tag pairs, tokens
         advice = "tables of tag pairs grow with their square; map some tags to one"
@@ -241,6 +245,8 @@ class HMMTagger(Tagger):
         )
         steps = Steps.of(tags, lengths, K)
         if self.textbook.counts_only:
+            from tagger.hmm.textbook.tables import textbook_transitions
+
             self.transition_model_ = textbook_transitions(count_bigrams(steps)[1], self.textbook.k)
         else:
             settings = (self.emission_model_, self.order, self.rare_count, self.smoothing == DEFAULT)
@@ -250,11 +256,11 @@ class HMMTagger(Tagger):
 
     def scored_transitions(self) -> LexicalizedTransitions:
         """Return the transitions without zeros."""
-        return with_floor(self.transition_model_, self.floor) if self.textbook.counts_only else self.transition_model_
+        if not self.textbook.counts_only:
+            return self.transition_model_
+        from tagger.hmm.textbook.tables import with_floor
 
-    def shown_transitions(self) -> LexicalizedTransitions:
-        """Return the transitions for tables; a model without an end has 0 there."""
-        return without_end(self.transition_model_) if self.textbook.counts_only else self.transition_model_
+        return with_floor(self.transition_model_, self.floor)
 
     def scorer_in_form(self) -> Scorer:
         allowed, transitions = self.allowed_steps(), self.scored_transitions()
@@ -268,14 +274,20 @@ class HMMTagger(Tagger):
         return path_terms(words, self.classes_, self.emission_model_, self.scored_transitions())
 
     def summarize(self) -> list[Section]:
-        return [*super().summarize(), *hmm_summary(self.classes_, self.shown_transitions(), self.emission_model_)]
+        from tagger.hmm.summary import hmm_summary, shown_transitions
+
+        return [*super().summarize(), *hmm_summary(self.classes_, shown_transitions(self), self.emission_model_)]
 
     def transition_table(self) -> TransitionTable:
-        values = self.shown_transitions().transitions.A.copy()
+        from tagger.hmm.summary import shown_transitions
+
+        values = shown_transitions(self).transitions.A.copy()
         values[-1, -1] = 0.0  # a sentence without words
         return TransitionTable("probability", values)
 
     def tables(self) -> LabeledTables:
+        from tagger.hmm.summary import hmm_tables
+
         return hmm_tables(self)
 
     def arrays(self) -> Arrays:

@@ -6,9 +6,9 @@ A word form is a string, or a `FirstWord`: the capitalised first word of a sente
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import chain, compress
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from tagger.arrays.ragged import RaggedRows
 from tagger.arrays.string_table import StringTable
 from tagger.errors import TrainingError
 from tagger.escaping import quote
+from tagger.sentence import Words
 
 
 class FirstWord(NamedTuple):
@@ -30,6 +31,29 @@ class FirstWord(NamedTuple):
 
 
 WordForm = str | FirstWord
+MAX_FIRST_WORDS = 1 << 14  # whose forms are kept
+
+
+class FirstWordForms:
+    """A function from sentences to word forms, as `find_forms` is, that keeps the forms of first words."""
+
+    def __init__(self, find_forms: Callable[[list[Words]], list[Sequence[WordForm]]]) -> None:
+        self.find_forms = find_forms
+        self.kept: dict[str, WordForm] = {}
+
+    def __call__(self, sentences: Sequence[Words]) -> list[Sequence[WordForm]]:
+        """Return the word forms of sentences."""
+        if len(self.kept) > MAX_FIRST_WORDS:
+            self.kept.clear()
+        new = list({words[0]: None for words in sentences if len(words) and words[0] not in self.kept})
+        if new:
+            self.kept.update(zip(new, chain.from_iterable(self.find_forms([[word] for word in new])), strict=True))
+        return [self.with_first(words) if len(words) else words for words in sentences]
+
+    def with_first(self, words: Words) -> Sequence[WordForm]:
+        """Return the word forms of a sentence whose first word is known here."""
+        first = self.kept[words[0]]
+        return words if isinstance(first, str) else [first, *words[1:]]
 
 
 def split_forms(forms: Sequence[WordForm]) -> tuple[list[str], np.ndarray]:

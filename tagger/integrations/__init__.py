@@ -2,7 +2,10 @@
 
 - `rows`: a column of texts or word lists in, columns of lists out; `arrow` and `frames` build on it;
 - `arrow`: record batches, Parquet and Arrow files;
-- `frames`: pandas and polars.
+- `frames`: pandas and polars;
+- `sklearn`: scorers; what else scikit-learn asks for is part of every tagger;
+- `distributed`: a Dask cluster;
+- `spacy`, `nltk`: a model as a component of a spaCy pipeline, and as a tagger of NLTK.
 
 The libraries are extras: a module imports its library itself, and nothing else in the package imports the module. A
 library that is missing is named with the command that installs it.

@@ -4,6 +4,7 @@ Read in this order:
 
 - `text`: the methods from text to tags, `tag`, `tag_sents` and `pipe`;
 - `predictor`: predict, n-best, marginals and score, written once on a `Lattice`;
+- `estimator`: settings and scikit-learn's conventions;
 - `base`: `Tagger`, the contract: learning, storing, explaining;
 - `store`: save and load a model as `.npz`, without pickle;
 - `card`: model cards, the words of an author about a model;

@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,15 +24,18 @@ from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer
 from tagger.features.observer import Observer
 from tagger.files.resources import reuse_freed_memory
-from tagger.models.labeled import LabeledTables
+from tagger.models.estimator import Estimator
 from tagger.models.predictor import Predictor
 from tagger.models.summary import Section, TransitionTable, parameter_sizes, tag_frequencies
 from tagger.sentence import Words
 
+if TYPE_CHECKING:
+    from tagger.models.labeled import LabeledTables
+
 Terms = Callable[[Sequence[int], int], dict[str, float]]  # from a path and a token to terms of the path's score
 
 
-class Tagger(Predictor):
+class Tagger(Estimator, Predictor):
     """A part-of-speech tagger that learns, can be stored, and explains its tags."""
 
     kind: ClassVar[str]  # its name in model files
@@ -116,16 +119,3 @@ class Tagger(Predictor):
         if all(settings[name] == defaults[name].default for name in self.later_settings):
             unstored.update(self.later_settings)
         return {name: value for name, value in settings.items() if name not in unstored}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the settings by name; `deep` is ignored (scikit-learn's signature)."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **settings: Any) -> Tagger:
-        """Set settings by name; return the tagger."""
-        known = self.get_params()
-        if unknown := sorted(settings.keys() - known.keys()):
-            raise ValueError(f"{type(self).__name__}: expected one of {', '.join(known)}, got {', '.join(unknown)}.")
-        for name, value in settings.items():
-            setattr(self, name, value)
-        return self

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from tagger.chain.lattice import Lattice
+from tagger.escaping import Displayable
 from tagger.models.base import Tagger, Terms
 from tagger.sentence import Sentence, Words, words_of
 
@@ -34,7 +35,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Displayable):
     """The tag of one token, the runner-up, and the reasons for the difference."""
 
     word: str

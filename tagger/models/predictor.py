@@ -21,6 +21,7 @@ from tagger.corpus.labels import tagged_sentences
 from tagger.corpus.schemes import allowed_steps
 from tagger.errors import TaggerError
 from tagger.evaluation.spans import score_by
+from tagger.models.estimator import Taggings
 from tagger.models.results import by_sentence, n_best
 from tagger.models.text import TextMethods
 from tagger.sentence import FEATURES, Sentence, sentence_list, words_of
@@ -53,7 +54,11 @@ class Predictor(TextMethods, ABC):
 
     def corpus_columns(self, given: ColumnNames = DEFAULT_NAMES) -> ColumnNames:
         """Return the names for reading a corpus: those given, else those of the training corpus."""
-        return given.besides(self.columns_, self.column_, self.wanted_columns_)
+        return given.besides(self.columns_, self.column_, self.file_columns())
+
+    def file_columns(self) -> tuple[str, ...]:
+        """Return the names of the columns that a corpus must have; no file has dicts of features."""
+        return tuple(name for name in self.wanted_columns_ if name != FEATURES)
 
     def sentence_list(self, X: Iterable[Any]) -> list[Any]:
         """List the sentences of X; a model of dicts of features accepts these in place of words."""
@@ -137,7 +142,7 @@ class Predictor(TextMethods, ABC):
         self.check_fitted()
         sentences = self.sentence_list(X)
         tags = np.array(self.classes_, dtype=object)[self.best_tags(sentences)].tolist()
-        return by_sentence(sentences, [(np.arange(len(sentences)), tags)])
+        return Taggings(by_sentence(sentences, [(np.arange(len(sentences)), tags)]))
 
     def predict_marginals(self, X: Iterable[Any]) -> list[np.ndarray]:
         """Compute the probability of each tag at each token.

@@ -1,14 +1,18 @@
-"""Models that come with the package.
+"""Models that come with the package, and those that other installed packages offer, by name.
 
-Data only: for each model a file NAME.npz and its licence, NAME.LICENSE.txt. Wherever a model file is expected, NAME
-means the shipped model, unless there is a file of that name. `scripts/train_pretrained.py` makes the files.
+Data only: for each model a file NAME.npz and its licence, NAME.LICENSE.txt. `scripts/train_pretrained.py` makes the
+files. Another package offers a model by an entry point of the group `tagger.models`, whose object is the path of the
+file, or a function that returns it. Wherever a model file is expected, NAME means a file of that name, else the shipped
+model, else that of another package. A name that ends in .npz or has a slash is a file: no package is looked at.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+GROUP = "tagger.models"  # of entry points
 
 
 def shipped_models() -> dict[str, Path]:
@@ -16,7 +20,33 @@ def shipped_models() -> dict[str, Path]:
     return {path.stem: path for path in sorted(FOLDER.glob("*.npz"))}
 
 
+def installed_models() -> dict[str, Path]:
+    """Return the files of the models that other installed packages offer, by name; shipped names are left out."""
+    from importlib.metadata import entry_points
+
+    names = sorted(set(entry_points(group=GROUP).names) - shipped_models().keys())
+    return {name: entry_file(name) for name in names}
+
+
+def entry_file(name: str) -> Path:
+    """Load the entry point of a model; return the path of its file."""
+    from importlib.metadata import entry_points
+
+    offered = next(iter(entry_points(group=GROUP, name=name))).load()
+    return Path(offered() if callable(offered) else offered)
+
+
 def model_file(name: str) -> str:
-    """Return the file that a name means: the file of that name if there is one, else that of the shipped model."""
-    shipped = shipped_models().get(name)
-    return str(shipped) if shipped and not Path(name).is_file() else name
+    """Return the file that a name means: a file of that name, a shipped model, or one of another package."""
+    if os.path.isfile(name) or is_path(name):  # noqa: PTH113 (`Path.is_file` raises on overlong names)
+        return name
+    if shipped := shipped_models().get(name):
+        return str(shipped)
+    from importlib.metadata import entry_points
+
+    return str(entry_file(name)) if name in entry_points(group=GROUP).names else name
+
+
+def is_path(name: str) -> bool:
+    """Return whether a name can only be that of a file."""
+    return name.endswith(".npz") or "/" in name or os.sep in name or name == "-"

@@ -6,7 +6,9 @@ Read in this order:
 - `svg`: bar charts and calibration plots, and the shapes that charts are made of;
 - `html`: the Jinja2 environment of all pages (extra `report`); the templates are in `templates/`;
 - `evaluation`, `explanation`, `model`, `curve`: one page each;
-- `trellis`, `trellis_page`: the recursions of a sentence as text, TSV and JSON, and as a page.
+- `trellis`, `trellis_page`: the recursions of a sentence as text, TSV and JSON, and as a page;
+- `figures`: confusions and learning curves as SVG files for papers;
+- `notebook`: objects as HTML in a notebook.
 
 The idea: a page is one file that loads nothing from elsewhere; words are escaped text, never markup.
 """

@@ -29,7 +29,8 @@ GAP, ROW, TOP = 58.0, 52.0, 34.0  # between columns, from row to row, above the 
 MAX_EDGES = 5000  # from here on, only probable steps are drawn
 MIN_PROBABILITY = 0.001  # of these
 
-FRAME = '<iframe title="Trellis" srcdoc="{}" style="width:100%;height:44rem;border:0"></iframe>'
+FRAME = '<iframe title="Trellis" srcdoc="{}" style="width:100%;height:{:.0f}px;border:0"></iframe>'
+FRAME_REST = 560.0  # height of a frame beyond that of the lattice
 
 
 @dataclass(frozen=True)
@@ -133,4 +134,5 @@ def notebook_frame(trellis: SentenceTrellis) -> str | None:
         render = page_template("trellis.html")
     except TaggerError:
         return None
-    return FRAME.format(escape(trellis_page(render, [trellis])))
+    lattice = picture(trellis, trellis.view())
+    return FRAME.format(escape(trellis_page(render, [trellis])), FRAME_REST + (lattice.height if lattice else 0.0))

@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from tagger.errors import FileError
 from tagger.files.reading import exists, open_seekable
 from tagger.files.remote import has_scheme, remote_key
 from tagger.files.writing import atomic_writer
+from tagger.tagging.workers import Executor
 from tagger.version import __version__
 
 MANIFEST = "manifest"  # folder of the records
@@ -112,6 +114,16 @@ def run(task: Task, tag_file: TagFile) -> int:
     with atomic_writer(task.record_path) as stream:
         stream.write(text.encode())
     return tokens
+
+
+def run_all(tasks: Iterable[Task], tag_file: TagFile, execute: Executor) -> Iterator[int]:
+    """Tag files where an executor does its work; yield the number of tokens of each."""
+    return execute(partial(partial, run_task, tag_file), ((task, False) for task in tasks))
+
+
+def run_task(tag_file: TagFile, task: Task) -> int:
+    """Tag a file: the function of a worker."""
+    return run(task, tag_file)
 
 
 def finished(task: Task) -> bool:

@@ -38,6 +38,7 @@ class WordCache:
         self.words = Vocabulary()  # by row, beginning at `first`
         self.used = self.first = len(next(iter(self.arrays.values())))
         self.returned = np.zeros(self.first, bool)  # rows looked up again since the cache was last full
+        self.renumbered = 0  # how often rows have got other numbers
         row_bytes = sum(rows.itemsize * math.prod(rows.shape[1:]) for rows in self.arrays.values())
         self.full = max(MIN_CAPACITY, CACHE_BYTES // row_bytes)
         ALIVE.add(self)
@@ -69,6 +70,7 @@ class WordCache:
         words = list(self.words)
         self.words = Vocabulary.of(words[row - self.first] for row in keep.tolist())
         self.used, self.returned = len(kept_rows), np.zeros(len(kept_rows), bool)
+        self.renumbered += 1
 
     def extend(self, words: list[Any]) -> None:
         """Compute and append the rows of new words."""

@@ -3,21 +3,26 @@
 import os
 import signal
 from dataclasses import replace
+from functools import partial
 from io import BytesIO
+from pathlib import Path
 from threading import Timer
 
 import numpy as np
 import pytest
 from paths import TEST
+from program import run
 
-from tagger import CRFTagger, HMMTagger, read_corpus, write_corpus
+from tagger import CRFTagger, HMMTagger, load_model, read_corpus, save_model, write_corpus
 from tagger.arrays.npz import write_archive
 from tagger.crf.trainer import Trainer
 from tagger.errors import CorpusError, TaggerError, TrainingError
 from tagger.experiments.crossval import TaggerFactory, cross_validate, learning_curve
 from tagger.experiments.search import Setting
 from tagger.experiments.trials import SettingTrials
+from tagger.files.writing import open_output
 from tagger.models.checkpoint import Checkpoint
+from tagger.tagging.folder import TaggingFolder, run_all
 
 pytest.importorskip("distributed")
 
@@ -27,6 +32,7 @@ from tagger.integrations.distributed.objective import ShardedObjective
 from tagger.integrations.distributed.placement import assign
 from tagger.integrations.distributed.shards import ReadOptions, cut
 from tagger.integrations.distributed.store import Store
+from tagger.integrations.distributed.tagging import tag
 from tagger.integrations.distributed.training import encode_shards, fit, training
 
 SETTINGS = {"candidates": "all", "features": "comparison", "max_iterations": 8, "threads": 1}
@@ -252,3 +258,84 @@ def test_objects_of_a_store_come_back_from_disk_as_they_were(tmp_path):
     assert not found["a"].flags.writeable
     store.drop(lambda key: True)
     assert list(store.folder.iterdir()) == [] and store.get(("x", 1), lambda: 7) == 7
+
+
+# Tagging
+
+
+@pytest.fixture
+def texts(tmp_path):
+    """A folder with twelve texts and a model."""
+    save_model(HMMTagger().fit(read_corpus(TEST)), tmp_path / "hmm.npz")
+    sentences = [" ".join(sentence.words) for sentence in read_corpus(TEST)]
+    for i in range(12):
+        (tmp_path / f"{i}.txt").write_text("\n".join(sentences[i * 5 : i * 5 + 30]) + "\n")
+    return tmp_path
+
+
+def written(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_files_as_tasks_give_the_files_of_one_process(client, texts):
+    inputs = sorted(map(str, texts.glob("*.txt")))
+    assert run(texts, "tag", *inputs, "-m", "hmm.npz", "-o", "here/").code == 0
+    done = tag(client, texts / "hmm.npz", inputs, str(texts / "there"))
+    assert done == sum(len(line.split()) for path in inputs for line in Path(path).read_text().splitlines())
+    here, there = written(texts / "here"), written(texts / "there")
+    assert {name: text for name, text in here.items() if not name.startswith("manifest")} == {
+        name: text for name, text in there.items() if not name.startswith("manifest")
+    }
+    (texts / "there" / "3.txt").unlink()
+    again = tag(client, texts / "hmm.npz", inputs, str(texts / "there"))
+    assert 0 < again < done and written(texts / "there") == there
+
+
+def test_the_files_of_a_worker_that_dies_are_tagged_by_others(client, texts):
+    inputs = sorted(map(str, texts.glob("*.txt")))
+    whole = tag(client, texts / "hmm.npz", inputs, str(texts / "whole"))
+    folder = TaggingFolder(str(texts / "out"), [str(texts / "hmm.npz")], {"encoding": "utf-8"}, "slash")
+    counts = run_all(folder.tasks(inputs), partial(dying_copy, str(texts / "died")), DaskExecutor(client))
+    assert sum(counts) == len(inputs) and (texts / "died").exists() and whole > 0
+    assert {Path(name).name for name in written(texts / "out")} >= {Path(name).name for name in inputs}
+
+
+def dying_copy(marker, source, target):
+    """Copy a file instead of tagging it; the first that comes kills its worker after half of it."""
+    with open_output(target) as stream:
+        text = Path(source).read_bytes()
+        stream.write(text[: len(text) // 2])
+        if not Path(marker).exists():
+            Path(marker).write_text("")
+            os.kill(os.getpid(), signal.SIGKILL)
+        stream.write(text[len(text) // 2 :])
+    return 1
+
+
+# The command line
+
+
+def test_a_folder_of_shards_is_trained_on_by_the_command(shards, tmp_path):
+    folder = Path(shards[1][0]).parent
+    args = ("--features", "comparison", "--max-iterations", 5, "--dev", TEST, "--candidates", "all", "-q")
+    done = run(tmp_path, "train-crf", folder, "-o", "m.npz", *args, "--scheduler", "local:1", "--max-memory", "3G")
+    assert (done.code, done.err) == (0, "")
+    here = run(tmp_path, "train-crf", TEST, "-o", "here.npz", *args)
+    assert here.code == 0
+    ours, theirs = (load_model(tmp_path / name).summary_ for name in ("m.npz", "here.npz"))
+    assert ours["loss"] == pytest.approx(theirs["loss"], rel=1e-4) and ours["parameters"] == theirs["parameters"]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("train-crf", TEST, "--scheduler", "nowhere"),
+        ("train-crf", "-", "--scheduler", "local:1"),
+        ("train-crf", TEST, "--scheduler", "local:1", "--partial"),
+        ("crossval", TEST, "--scheduler", "local:1", "--jobs", 2),
+        ("tag", TEST, "--scheduler", "local:1"),
+    ],
+)
+def test_options_that_do_not_go_with_a_scheduler_are_refused(tmp_path, args):
+    done = run(tmp_path, *args)
+    assert done.code == 2 and "--scheduler" in done.err

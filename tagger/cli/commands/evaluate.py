@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import time
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import chain
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import click
-import numpy as np
 
 from tagger.cli.console import display_name, load_page_template, print_message, write_json, write_text
-from tagger.cli.corpus_input import CorpusOptions, length_warnings, load_tag_map, read_tagged, report_unmapped
+from tagger.cli.corpus_input import CorpusOptions, load_tag_map, read_tagged
+from tagger.cli.evaluation.sides import (
+    evaluated_columns,
+    predict,
+    read_side,
+    rename_tags,
+    side_calibration,
+    side_confidences,
+    side_spans,
+)
+from tagger.cli.evaluation.warnings import gold_warnings, tag_set, tag_set_warnings, training_overlaps
 from tagger.cli.options import (
     choice_option,
     column_options,
+    figure_option,
     file_command,
     file_option,
     input_options,
@@ -27,42 +34,15 @@ from tagger.cli.options import (
     report_option,
 )
 from tagger.cli.paths import INPUT, TEXT
-from tagger.cli.spans import SpanResults, scheme_option, span_results
+from tagger.cli.spans import SpanResults, scheme_option
 from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS
-from tagger.corpus.tag_map import TagMap
-from tagger.errors import CorpusError, several
-from tagger.escaping import quote
-from tagger.evaluation.breakdown import correct_tokens
-from tagger.evaluation.calibration import ConfidenceGroup, reliability
+from tagger.evaluation.calibration import ConfidenceGroup
 from tagger.evaluation.metrics import Comparison, Evaluation, compare, evaluate
-from tagger.models.predictor import Predictor
 from tagger.models.store import load_model
-from tagger.reports.evaluation import EvaluationRun, confidences, evaluation_page
+from tagger.reports.evaluation import EvaluationRun, evaluation_page
+from tagger.reports.figures import confusion_figure
 from tagger.reports.text import as_json, as_table, calibration_json, in_words
-from tagger.sentence import ANY, Sentence, open_tokens
-from tagger.words.overlap import MIN_WORDS, overlap
-
-Tags = list[list[str]]
-
-EXAMPLE_TAGS = 3  # named in a warning
-TAG_SET_ADVICE = (
-    "Is one side UPOS, the other XPOS? --column reads the other column of CoNLL-U, --map FILE renames tags."
-)
-
-
-@dataclass(frozen=True)
-class Side:
-    """One side of the comparison with the gold corpus: a model, or predictions from a file."""
-
-    name: str
-    guesses: Tags
-    model: Predictor | None = None  # None for predictions from a file
-    speed: float | None = None  # tokens per second
-    not_considered: int | None = None  # tokens whose gold tag was no candidate
-
-    def renamed(self, tag_map: TagMap) -> Side:
-        return replace(self, guesses=[tag_map.tags(tags) for tags in self.guesses], not_considered=None)
 
 
 @file_command(
@@ -71,6 +51,7 @@ class Side:
     "tagger eval gold.txt -m english.npz --json",
     "tagger eval gold.txt -m crf.npz --compare hmm.npz",
     "tagger eval gold.txt --report report.html",
+    "tagger eval gold.txt --figure confusions.svg",
     "tagger eval gold.txt --calibration",
     "tagger eval gold.txt --predictions other-tagger.txt",
     "tagger eval gold-upos.txt -m penn.npz --map penn-upos.tsv",
@@ -89,6 +70,7 @@ class Side:
     multiple=True,
 )
 @report_option
+@figure_option
 @input_options
 @choice_option("--column", COLUMNS, "CoNLL-U column with the tags.  [default: the model's, else upos]")
 @column_options
@@ -107,6 +89,7 @@ def command(
     predictions: str | None,
     rival_paths: tuple[str, ...],
     report: str | None,
+    figure: str | None,
     input_format: str | None,
     encoding: str,
     columns: ColumnNames,
@@ -146,21 +129,14 @@ def command(
     verdicts, span_scores = in_sentences(judged.name, comparisons, spans), spans.scores if spans else None
     confidence = side_confidences(judged, sentences, tags or []) if report or calibration else None
     bins = side_calibration(judged, sentences, confidence if calibration else None)
-    if report:
-        run = (sentences, judged.guesses, result, judged.model, lexicon, confidence, judged.speed, messages + verdicts)
-        page = EvaluationRun(page_title(predictions, model_paths, gold), *run, span_scores)
-        write_text(report, evaluation_page(template, page))
+    run = (sentences, judged.guesses, result, judged.model, lexicon, confidence, judged.speed, messages + verdicts)
+    write_pictures(
+        report, template, EvaluationRun(page_title(predictions, model_paths, gold), *run, span_scores), figure
+    )
     if as_program:
         write_json(output, figures(result, overlaps.get(model_name), judged.speed, comparisons, bins, spans))
     else:
         write_text(output, as_table(result, sentences, judged.speed, bins, verdicts, span_scores))
-
-
-def rename_tags(tag_map: TagMap, sentences: list[Sentence], sides: list[Side], quiet: bool) -> list[Any]:
-    """Rename the tags of the gold sentences and of all sides; return the sentences and each side."""
-    renamed = [[tag_map.sentence(sentence) for sentence in sentences], *(side.renamed(tag_map) for side in sides)]
-    report_unmapped(tag_map, quiet)
-    return renamed
 
 
 def check_calibration(calibration: bool, predictions: str | None) -> None:
@@ -169,109 +145,12 @@ def check_calibration(calibration: bool, predictions: str | None) -> None:
         raise click.UsageError("--calibration: expected a model, got --predictions, which have no probabilities.")
 
 
-def side_confidences(side: Side, sentences: list[Sentence], names: Sequence[str]) -> np.ndarray | None:
-    """Return the probability (N,) of each predicted tag, or None without a model; `names` are those of its tags."""
-    return None if side.model is None else confidences(side.model, sentences, side.guesses, names)
-
-
-def side_calibration(side: Side, gold: list[Sentence], P: np.ndarray | None) -> list[ConfidenceGroup] | None:
-    """Compute the reliability table from the probability (N,) of each predicted tag, if it is given."""
-    return None if P is None else reliability(P, correct_tokens(gold, side.guesses))
-
-
-def evaluated_columns(given: ColumnNames, models: Sequence[Predictor | None]) -> ColumnNames:
-    """Return the names for reading the gold corpus: those given, else the first model's, and what all models want."""
-    first = next((model for model in models if model), None)
-    wanted = dict.fromkeys(name for model in models if model for name in model.wanted_columns_)
-    return replace(first.corpus_columns(given) if first else given, wanted=tuple(wanted))
-
-
-def predict(name: str, model: Predictor | None, sentences: list[Sentence]) -> Side:
-    """Tag the sentences with a model, and measure its speed."""
-    assert model is not None  # only predictions from a file do without
-    begin = time.perf_counter()
-    guesses = model.predict(sentences)
-    speed = sum(map(len, sentences)) / (time.perf_counter() - begin)
-    return Side(name, guesses, model, speed, model.count_not_considered(sentences))
-
-
-def read_side(path: str, options: CorpusOptions, sentences: list[Sentence], gold: str) -> Side:
-    """Read predictions from a file whose words must be those of the gold corpus; its format is recognised."""
-    predicted = read_tagged(path, replace(options, input_format=None).with_wanted(()))
-    for number, (right, other) in enumerate(zip(sentences, predicted, strict=False), 1):
-        place = f"{path}: sentence {number}"
-        for i, (expected, word) in enumerate(zip(right.words, other.words, strict=False), 1):
-            if word != expected:
-                raise mismatch(f"{place}, token {i}", quote(expected), quote(word), gold)
-        if len(right) != len(other):
-            raise mismatch(place, several(len(right), "token"), f"{len(other):,}", gold)
-    if len(sentences) != len(predicted):
-        raise mismatch(f"{path}: the end", several(len(sentences), "sentence"), f"{len(predicted):,}", gold)
-    return Side(path, [list(sentence.tags or ()) for sentence in predicted])
-
-
-def mismatch(place: str, expected: str, got: str, gold: str) -> CorpusError:
-    return CorpusError(f"{place}: expected {expected} as in {gold}, got {got}")
-
-
-def training_overlaps(sentences: list[Sentence], models: dict[str, Predictor | None]) -> dict[str, int | None]:
-    """Count, for each model, the gold sentences that were in its training corpus; None if it stores none of them."""
-    words = [sentence.words for sentence in sentences]
-    return {
-        name: overlap(words, model.seen_, model.lexicon_.form) if model.seen_.size else None
-        for name, model in models.items()
-        if model
-    }
-
-
-def gold_warnings(gold: str, sentences: list[Sentence], overlaps: dict[str, int | None]) -> list[str]:
-    """Warn of models trained on gold sentences, of missing gold tags, and of sentences that are too long."""
-    long = sum(len(sentence) >= MIN_WORDS for sentence in sentences)
-    shared = f"of the {long:,} sentences of {gold} with at least {MIN_WORDS} words were in the training corpus of"
-    warnings = [f"{count:,} {shared} {name}" for name, count in overlaps.items() if count]
-    if missing := open_tokens(sentences):
-        warnings.append(
-            f"the tag {ANY!r} of {several(missing, 'word')} in {gold}: no other tag counts as correct there"
-        )
-    return [*(f"warning: {warning}" for warning in warnings), *length_warnings(sentences, gold)]
-
-
-def tag_set_warnings(gold: str, sentences: list[Sentence], sides: list[Side], tag_map: TagMap | None) -> list[str]:
-    """Warn of each side whose tag set seems to be another than that of the gold corpus.
-
-    That is so if most tokens of one have tags that the other lacks. The tag set of predictions is unknown: a tag that
-    they never have proves nothing.
-    """
-    gold_tags = Counter(chain.from_iterable(sentence.tags or () for sentence in sentences))
-    warnings = []
-    for side in {side.name: side for side in sides}.values():
-        guessed = Counter(chain.from_iterable(side.guesses))
-        faults = [] if side.model is None else lacking(gold_tags, gold, tag_set(side.model, tag_map), side.name)
-        faults += lacking(guessed, side.name, gold_tags, gold)
-        if faults:
-            warnings.append(f"warning: the scores mean little: {' and '.join(faults)}. {TAG_SET_ADVICE}")
-    return warnings
-
-
-def lacking(tags: Counter[str], name: str, other_tags: Iterable[str], other_name: str) -> list[str]:
-    """Describe the tags of one side that the other lacks, if most tokens have such a tag."""
-    known = set(other_tags)
-    missing = Counter({tag: count for tag, count in tags.items() if tag not in known})
-    if 2 * missing.total() <= tags.total():
-        return []
-    shown = ", ".join(tag for tag, _ in missing.most_common(EXAMPLE_TAGS))
-    return [f"{missing.total():,} of {tags.total():,} tokens have tags in {name} that {other_name} lacks ({shown})"]
-
-
-def tag_set(model: Predictor, tag_map: TagMap | None) -> Sequence[str]:
-    """Return the tags that a model can predict, under the names of the map."""
-    return tag_map.tags(model.classes_) if tag_map else model.classes_
-
-
-def side_spans(scheme: str, model: Predictor | None, gold: list[Sentence], sides: list[Side]) -> SpanResults | None:
-    """Evaluate the spans of the first side; None for tags that mark no spans."""
-    known = model.scheme_ if model else None
-    return span_results(scheme, known, gold, sides[0].name, {side.name: side.guesses for side in sides[::-1]})
+def write_pictures(report: str | None, template: Any, run: EvaluationRun, figure: str | None) -> None:
+    """Write the page of `--report` and the SVG of `--figure`, if they are asked for."""
+    if report:
+        write_text(report, evaluation_page(template, run))
+    if figure:
+        write_text(figure, confusion_figure(run.scores))
 
 
 def in_sentences(name: str, comparisons: dict[str, Comparison], spans: SpanResults | None) -> list[str]:

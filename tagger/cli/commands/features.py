@@ -30,6 +30,7 @@ from tagger.features.template import (
     parse_templates,
     sources_of,
     template_text,
+    valued_sources,
 )
 from tagger.features.word_classes import WordClasses
 from tagger.files.reading import Lines
@@ -68,7 +69,8 @@ def command(
     table = load_normalized_classes(classes) if classes else None
     check_classes(templates, table, features)
     hint = InputHint(tag_check(), quiet=quiet)
-    observe = Observer(NFC, sources_of(templates), read_lists(list_names(templates), features))
+    lists = read_lists(list_names(templates), features)
+    observe = Observer(NFC, sources_of(templates), lists, valued_sources(templates))
     names = replace(columns, wanted=column_names(templates))
     with open_output(output) as stream:
         for sentence in hint.read_untagged(Lines(file, encoding), input_format, columns=names):

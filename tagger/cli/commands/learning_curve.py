@@ -7,12 +7,13 @@ import click
 from tagger.cli.console import display_name, load_page_template, write_json, write_text
 from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_corpus
 from tagger.cli.forwarding import experiment_command, experiment_options
-from tagger.cli.options import report_option, value_option
+from tagger.cli.options import figure_option, report_option, value_option
 from tagger.cli.paths import INPUT
 from tagger.cli.progress import with_bar
 from tagger.cli.spans import check_experiment, metric_option
 from tagger.experiments.crossval import CurvePoint, TaggerFactory, learning_curve
 from tagger.reports.curve import curve_page, last_gain
+from tagger.reports.figures import curve_figure
 from tagger.tagging.workers import Executor
 
 BAR_WIDTH = 40  # columns of the longest bar
@@ -30,6 +31,7 @@ BAR_WIDTH = 40  # columns of the longest bar
 @click.option("--contiguous", is_flag=True, help="Take the beginning of CORPUS, not a sample of its sentences.")
 @metric_option
 @report_option
+@figure_option
 @experiment_options
 def command(
     corpus: str,
@@ -42,6 +44,7 @@ def command(
     corpus_options: CorpusOptions,
     as_program: bool,
     report: str | None,
+    figure: str | None,
     output: str,
     quiet: bool,
 ) -> None:
@@ -60,6 +63,8 @@ def command(
     if report:
         title = f"Learning curve of {display_name(corpus)} ({factory.kind.kind})"
         write_text(report, curve_page(template, title, rows, metric))
+    if figure:
+        write_text(figure, curve_figure(rows, metric))
     if as_program:
         name = metric.replace("-", "_")
         write_json(output, [{"tokens": row.tokens, name: row.score, "interval": row.interval} for row in rows])

@@ -1,4 +1,4 @@
-"""`tagger models`: the models that come with the package."""
+"""`tagger models`: the models that come with this package and with others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tagger.cli.options import file_command, output_option
 from tagger.models.card import card_fields
 from tagger.models.store import load_card
 from tagger.models.summary import FormattedNumber, Section
-from tagger.pretrained import shipped_models
+from tagger.pretrained import installed_models, shipped_models
 from tagger.reports.text import section_text
 
 FIELDS = ("language", "tags", "accuracy")  # of the card
@@ -24,16 +24,17 @@ FIELDS = ("language", "tags", "accuracy")  # of the card
     "tagger models --json",
     'echo "Time flies like an arrow." | tagger tag -m english --tokenize',
     "tagger inspect -m english --card",
-    short_help="List the models that come with tagger.",
+    short_help="List the models that are installed.",
 )
 @click.option("--json", "as_program", is_flag=True, help="Write JSON: a list, one object per model.")
 @output_option
 def command(as_program: bool, output: str, quiet: bool) -> None:
-    """List the models that come with tagger: name, language, tags, accuracy and size of each.
+    """List the models that come with tagger and with other installed packages.
 
-    The name stands for the file wherever a model is expected: -m NAME. `tagger inspect -m NAME --card` shows more.
+    Of each the list has name, language, tags, accuracy and size. The name stands for the file wherever a model is
+    expected: -m NAME. `tagger inspect -m NAME --card` shows more.
     """
-    rows = [describe(name, path) for name, path in shipped_models().items()]
+    rows = [describe(name, path) for name, path in (shipped_models() | installed_models()).items()]
     if as_program:
         write_json(output, rows)
         return

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import click
 
 from tagger.cli.console import load_page_template, write_text
 from tagger.cli.hints import InputHint, tag_check
 from tagger.cli.options import (
+    column_options,
     encoding_option,
     file_command,
     input_format_option,
@@ -18,11 +20,11 @@ from tagger.cli.options import (
     report_option,
     value_option,
 )
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.slash import tokens
 from tagger.escaping import encoded, quote
 from tagger.files.reading import Lines, exists
 from tagger.files.writing import open_output
-from tagger.models.predictor import Predictor
 from tagger.models.store import load_model
 from tagger.models.trellis import TAGS_SHOWN, SentenceTrellis
 from tagger.reports.trellis import as_json, as_text, as_tsv
@@ -51,6 +53,7 @@ FORMATS: dict[str, Callable[[SentenceTrellis, int], str]] = {
 @report_option
 @input_format_option
 @encoding_option
+@column_options
 @output_option
 def command(
     words: tuple[str, ...],
@@ -61,6 +64,7 @@ def command(
     report: str | None,
     input_format: str | None,
     encoding: str,
+    columns: ColumnNames,
     output: str,
     quiet: bool,
 ) -> None:
@@ -73,7 +77,12 @@ def command(
     """
     template = load_page_template(report, "trellis.html")
     model = load_model(*model_paths)
-    sentences = read_words(" ".join(words), model, input_format, encoding, quiet)
+    hint = InputHint(tag_check(model.classes_), quiet=quiet)
+    if words:
+        sentences = given_words(" ".join(words), hint)
+    else:
+        reader = hint.read_untagged(Lines("-", encoding), input_format, columns=model.corpus_columns(columns))
+        sentences = [sentence for sentence in reader if len(sentence)]
     trellises = [model.trellis(sentence, nbest) for sentence in sentences]
     with open_output(output) as stream:
         stream.write(encoded("".join(FORMATS[format or "text"](trellis, tags) for trellis in trellises)))
@@ -81,12 +90,9 @@ def command(
         write_text(report, trellis_page(template, trellises, tags))
 
 
-def read_words(sentence: str, model: Predictor, format: str | None, encoding: str, quiet: bool) -> list[list[str]]:
-    """Return the words of the sentence given, or of those on standard input; blank ones are left out."""
-    hint = InputHint(tag_check(model.classes_), quiet=quiet)
-    if sentence and exists(sentence):
+def given_words(sentence: str, hint: InputHint) -> list[Any]:
+    """Return the words of the sentence given as arguments; of a blank one nothing."""
+    if exists(sentence):
         advice = f"-m {sentence}" if sentence.endswith(".npz") else f"< {sentence}"
         raise click.UsageError(f"SENTENCE: expected words, got the file {quote(sentence)}. Use {advice}.")
-    if sentence:
-        return [list(words) for words in hint([tokens(sentence)], lambda words: words) if words]
-    return [list(one.words) for one in hint.read_untagged(Lines("-", encoding), format) if len(one)]
+    return [list(words) for words in hint([tokens(sentence)], lambda words: words) if words]

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import click
 
-from tagger.cli.console import print_message
-from tagger.cli.options import value_option
+from tagger.cli.console import print_message, skipped_lines
+from tagger.cli.options import is_given, value_option
 from tagger.cli.paths import OutputFile
+from tagger.cli.scheduler import open_executor
 from tagger.errors import FileError, several
 from tagger.pretrained import model_file
-from tagger.tagging.folder import Part, TagFile, TaggingFolder, file_hash, is_folder, join, run
+from tagger.tagging.folder import Part, TaggingFolder, file_hash, is_folder, join, run, run_all
 
-NOT_IN_RECORDS = ("files", "model_paths", "output", "part", "jobs", "quiet")  # parameters that change no output
+# Parameters that change no output.
+NOT_IN_RECORDS = ("files", "model_paths", "output", "part", "jobs", "scheduler", "quiet")
 FILES_IN_RECORDS = ("lexicon", "map_path")  # parameters that name files, which count by their content
 
 
@@ -57,20 +60,41 @@ def check_folder_options(files: Sequence[str], output: str, part: Part | None) -
     """Refuse `--part` without a folder, and standard input with one."""
     if part and not is_folder(output):
         raise click.UsageError(f"--part: expected -o FOLDER/ as well, got -o {output}. A folder ends with a slash.")
+    parameters = click.get_current_context().params
+    if parameters["scheduler"]:
+        if not is_folder(output):
+            raise click.UsageError(f"--scheduler: expected -o FOLDER/ as well, got -o {output}. Files are its tasks.")
+        if is_given("jobs") or skipped_lines() is not None:
+            given = "--jobs" if is_given("jobs") else "--on-error skip"
+            raise click.UsageError(f"--scheduler: expected workers elsewhere, got {given}. Leave out one of the two.")
     if is_folder(output) and "-" in files:
         raise click.UsageError(f"-o {output}: expected files to tag, got standard input. Name the files.")
 
 
-def tag_into_folder(files: Sequence[str], output: str, format: str, part: Part, tag_file: TagFile) -> None:
+def tag_into_folder(
+    files: Sequence[str],
+    output: str,
+    format: str,
+    part: Part,
+    tag_file: Callable[..., int],
+    advance: Callable[[int], Any],
+) -> None:
     """Tag the files of a part that are not finished, each into its output, and print what was done."""
     parameters = click.get_current_context().params
     models = [model_file(name) for name in parameters["model_paths"]]
     folder = TaggingFolder(output, models, recorded_options(parameters), format)
     check_targets(folder, files)
+    tasks = folder.tasks(files, part)
+    if parameters["scheduler"]:
+        counts = run_all(tasks, tag_file, open_executor(parameters["scheduler"]))
+    else:
+        tag_here = partial(tag_file, jobs=parameters["jobs"], advance=advance)
+        counts = (run(task, tag_here) for task in tasks)
     done = tokens = 0
-    for task in folder.tasks(files, part):
-        tokens += run(task, tag_file)
-        done += 1
+    for count in counts:
+        done, tokens = done + 1, tokens + count
+        if parameters["scheduler"]:
+            advance(count)
     before = len(part.of(files)) - done
     finished = f"; {several(before, 'file')} had been finished before" if before else ""
     print_message(f"wrote {output}: {several(done, 'file')}, {several(tokens, 'token')}{finished}", parameters["quiet"])

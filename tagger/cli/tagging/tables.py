@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -63,8 +62,8 @@ def tag_tables(files: Sequence[str], output: str, part: Part | None, bar: Abstra
     outputs = [*(["words"] if text else []), "tags", *(["probabilities"] if parameters["probabilities"] else [])]
     tagger = BatchTagger(model, text, words, tokenizer or MODEL_TOKENIZER, outputs)
     with bar as advance:
-        tag_file = partial(TableJob(tagger).tag_file, jobs=parameters["jobs"], advance=advance)
+        tag_file = TableJob(tagger).tag_file
         if is_folder(output):
-            return tag_into_folder(files, output, PurePath(files[0]).suffix, part or WHOLE, tag_file)
-        tokens = tag_file(files[0], output)
+            return tag_into_folder(files, output, PurePath(files[0]).suffix, part or WHOLE, tag_file, advance)
+        tokens = tag_file(files[0], output, jobs=parameters["jobs"], advance=advance)
     return report_written(output, several(tokens, "token"), parameters["quiet"])

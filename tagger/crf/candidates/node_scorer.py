@@ -1,18 +1,21 @@
 """The scorer of nodes for large tag sets: no row of scores for all tags is made or kept.
 
 With a thousand tags a row costs more than the few nodes of a word that need scores. So the cache keeps the features of
-each word instead. The weights of narrow features are added up for the words of a block; wide templates, such as the
-length of a word, have few features with weights for many tags, and a table each, of which nodes take what they need.
-The weights of a tag's parts are added at the nodes.
+each word instead, and a memory of fixed size the scores of words with a tag, which text repeats. For new ones, the
+weights of narrow features are added up for the words of a block; wide templates, such as the length of a word, have few
+features with weights for many tags, and a table each, of which nodes take what they need. The weights of a tag's parts
+are added at the nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
+from tagger.arrays.hash_index import KeyedMemory
 from tagger.crf.scorer import FeatureScorer
 from tagger.features.encoder import Features
 from tagger.features.keys import word_keys
@@ -20,6 +23,7 @@ from tagger.features.tag_parts import TagParts
 from tagger.words.windows import MARKS, Windows
 
 BLOCK_CELLS = 1 << 17  # of the scores of a block of words, few enough to stay in the processor's cache
+MEMORY_SLOTS = 1 << 20  # of the scores of words with a tag, 16 bytes each
 WIDE_TEMPLATE = 100  # features of a template that is laid out as a table
 
 
@@ -32,6 +36,7 @@ class NodeScorer(FeatureScorer):
         self.wide = {t: np.empty(0) for t in one_word if sizes[t] < WIDE_TEMPLATE}  # (features + 1, K)
         self.narrow = [t for t in one_word if t not in self.wide]
         super().__init__(features, weights, tag_parts)
+        self.memory, self.renumbered = KeyedMemory(MEMORY_SLOTS), 0
         self.W = tag_parts.columns
         columns = tag_parts.columns_by_tag
         self.columns = np.where(columns < 0, self.W, columns)  # (K, columns of a tag); column W is zero
@@ -50,19 +55,31 @@ class NodeScorer(FeatureScorer):
         return {name: values[name] for name in self.functions_of_several} | {"features": ids}
 
     def one_word_scores(self, windows: Windows, tags: np.ndarray) -> np.ndarray:
-        scores, all_ids = np.zeros(len(tags)), self.cache.arrays["features"]
-        for offset, templates in self.by_offset.items():
-            at = windows.at(offset)
-            order = np.argsort(at, kind="stable")  # nodes by word
-            words, first = np.unique(at[order], return_index=True)
-            place, tag = np.repeat(np.arange(len(words)), np.diff(first, append=len(at))), tags[order]
-            ids = all_ids[words]  # (words, templates)
-            sums = self.narrow_scores(ids[:, [t for t in templates if t not in self.wide]], place, tag)
-            for t in templates:
-                if t in self.wide:
-                    row = np.where(ids[:, t] < 0, len(self.wide[t]) - 1, ids[:, t] - self.features.bases[t])
-                    sums += self.wide[t][row[place], tag]
-            scores[order] += sums
+        if self.renumbered != self.cache.renumbered:
+            self.memory.forget()
+            self.renumbered = self.cache.renumbered
+        scores = np.zeros(len(tags))
+        for number, offset in enumerate(self.by_offset):
+            at = windows.at(offset).astype(np.int64)
+            keys = (at * len(self.by_offset) + number) * self.K + tags
+            scores += self.memory.find(keys, partial(self.scores_of_words, offset, at, tags))
+        return scores
+
+    def scores_of_words(self, offset: int, at: np.ndarray, tags: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        """Add up the weights of some of the nodes, which have these words `at` an offset and these tags."""
+        at, tags = at[nodes], tags[nodes]
+        order = np.argsort(at, kind="stable")  # nodes by word
+        words, first = np.unique(at[order], return_index=True)
+        place, tag = np.repeat(np.arange(len(words)), np.diff(first, append=len(at))), tags[order]
+        ids = self.cache.arrays["features"][words]  # (words, templates)
+        templates = self.by_offset[offset]
+        sums = self.narrow_scores(ids[:, [t for t in templates if t not in self.wide]], place, tag)
+        for t in templates:
+            if t in self.wide:
+                row = np.where(ids[:, t] < 0, len(self.wide[t]) - 1, ids[:, t] - self.features.bases[t])
+                sums += self.wide[t][row[place], tag]
+        scores = np.empty(len(at))
+        scores[order] = sums
         return scores
 
     def narrow_scores(self, ids: np.ndarray, place: np.ndarray, tags: np.ndarray) -> np.ndarray:

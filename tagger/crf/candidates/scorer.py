@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import KeyedValues
 from tagger.chain.candidate_kernels import TrellisScores
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates, CandidateScorer
 from tagger.chain.candidates import Arcs, Trellis
 from tagger.chain.lattice import Lattice, Scorer
 from tagger.chain.scores import forbid
+from tagger.chain.single.candidates import SMALL_TAG_SET
 from tagger.crf.candidates.node_scorer import NodeScorer
 from tagger.crf.candidates.proposal import Proposal, propose
+from tagger.crf.candidates.single import SingleCRF, SingleSentence
 from tagger.crf.scorer import FeatureScorer
 from tagger.crf.trigrams import TagTrigrams
 from tagger.features.encoder import Features
@@ -54,6 +57,12 @@ class ChainTable:
         steps = np.zeros((K + 1, K + 1))
         steps[:K, :K], steps[K, :K], steps[:K, K] = transitions, start, end
         return cls(order, steps, trigrams.lookup())
+
+    @cached_property
+    def single(self) -> SingleCRF | None:
+        """The same weights for one sentence at a time; None for first order, many tags, or forbidden steps."""
+        fits = self.order == 2 and len(self.steps) <= SMALL_TAG_SET and bool(np.isfinite(self.steps).all())
+        return SingleCRF(self.steps, self.trigrams) if fits else None
 
 
 @dataclass(frozen=True)
@@ -96,6 +105,12 @@ class CRFNodes:
         contexts = here if self.order == 1 else tags[trellis.there] * len(self.table.steps) + here
         scores = CRFScores(self.table, contexts, trellis.at_states(self.emissions[trellis.nodes]))
         return scores if self.steps is None else replace(scores, steps=self.steps, tokens=trellis.tokens[trellis.rows])
+
+    def single(self) -> SingleSentence | None:
+        emissions = self.emissions.tolist()
+        if self.steps is not None or self.table.single is None or -np.inf in emissions:
+            return None
+        return SingleSentence(self.table.single, self.tags.tolist(), emissions)
 
 
 @dataclass(frozen=True)

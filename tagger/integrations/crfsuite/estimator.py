@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from tagger.features.valued import Selection
 from tagger.integrations.crfsuite.fitted import FittedTagger, ModelInfo, as_sequence, stored_bytes
 from tagger.integrations.crfsuite.metrics import flat_accuracy_score
 from tagger.integrations.crfsuite.training import CRFsuiteTagger, LinePerIteration, TrainingLog, holdout_scores
+from tagger.models.estimator import Estimator
 from tagger.models.store import load_model, save_model
 from tagger.sentence import tag_lists
 
@@ -29,7 +30,7 @@ ALGORITHMS = {  # of CRFsuite that are not here, and what to use instead
 
 
 @dataclass(eq=False, repr=False)
-class CRF:
+class CRF(Estimator):
     """A conditional random field on dicts of features, with the interface of `sklearn_crfsuite.CRF`.
 
     Parameters
@@ -173,7 +174,7 @@ class CRF:
     def predict(self, X: Iterable[Any]) -> np.ndarray:
         """Find the best labels of each sequence, as an array of lists."""
         tagged = self.model.predict([as_sequence(xseq) for xseq in X])
-        return np.array(tagged, dtype=object)
+        return np.array(list(tagged), dtype=object)
 
     def predict_single(self, xseq: Any) -> list[str]:
         """Find the best labels of one sequence."""
@@ -236,29 +237,6 @@ class CRF:
     def transition_features_(self) -> dict[tuple[str, str], float] | None:
         """The weights of pairs of a label and the next one."""
         return None if self.info is None else self.info.transitions
-
-    def __repr__(self) -> str:
-        changed = (field for field in fields(self) if getattr(self, field.name) != field.default)
-        return f"CRF({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in changed)})"
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the settings by name; `deep` is ignored."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def set_params(self, **settings: Any) -> CRF:
-        """Set settings by name; return the estimator."""
-        if unknown := sorted(settings.keys() - self.get_params().keys()):
-            raise ValueError(f"CRF: expected one of {', '.join(self.get_params())}, got {', '.join(unknown)}.")
-        for name, value in settings.items():
-            setattr(self, name, value)
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        """Describe the estimator to scikit-learn."""
-        from sklearn.utils import Tags, TargetTags
-
-        target = TargetTags(required=True)
-        return Tags(None, target, transformer_tags=None, classifier_tags=None, regressor_tags=None)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.tagger_ is not None

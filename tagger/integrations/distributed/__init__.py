@@ -7,7 +7,7 @@ Read in this order:
 - `shards`: the files of a corpus, cut into shards; `store`: what a worker keeps of its shards;
 - `placement`: which worker has which shards, and what happens when one dies;
 - `counting`: tags, words and features, counted by shard and merged;
-- `objective`: loss and gradient, summed over the shards; `training`: `fit`.
+- `worker`: the tasks; `objective`: loss and gradient, summed over the shards; `training`: `fit`; `tagging`: `tag`.
 
 Dask belongs to the extra `dask` and is imported by functions only.
 
@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["connect", "fit"]
-MODULES = {"connect": "cluster", "fit": "training"}
+__all__ = ["connect", "fit", "tag"]
+MODULES = {"connect": "cluster", "fit": "training", "tag": "tagging"}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,12 +7,14 @@ from itertools import chain, pairwise
 
 import numpy as np
 import pytest
-from sklearn.metrics import make_scorer
-from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from tagger import CRFTagger, load_model
 from tagger.errors import TaggerError, TrainingError
 from tagger.integrations.crfsuite import CRF, metrics
+
+pytest.importorskip("sklearn")
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 
 def made(count, seed=0):

@@ -1,0 +1,63 @@
+"""NLTK: a tagger with the methods of `nltk.tag.TaggerI`, for programs that are written for NLTK's taggers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from nltk.tag.api import TaggerI
+
+from tagger.models.predictor import Predictor
+from tagger.models.store import load_model
+from tagger.sentence import Sentence
+
+
+class ModelTagger(TaggerI):
+    """A model as a tagger of NLTK; `accuracy`, `confusion`, `precision` and others are NLTK's own.
+
+    Parameters
+    ----------
+    model : str or Predictor
+        A model, or its path or name.
+
+    Examples
+    --------
+    >>> from tagger.integrations.nltk import ModelTagger
+    >>> ModelTagger("english").tag(["It", "rains", "."])
+    [('It', 'PRP'), ('rains', 'VBZ'), ('.', '.')]
+    """
+
+    def __init__(self, model: str | Predictor = "english") -> None:
+        self.model: Predictor = load_model(model) if isinstance(model, str) else model
+
+    @classmethod
+    def train(cls, sentences: Iterable[Sequence[tuple[str, str]]], tagger: Any = None) -> ModelTagger:
+        """Train a model on tagged sentences of NLTK.
+
+        Parameters
+        ----------
+        sentences : iterable of lists of (word, tag)
+        tagger : Tagger, optional
+            The tagger to fit. By default a PooledTagger.
+
+        Returns
+        -------
+        ModelTagger
+        """
+        from tagger.pooled.tagger import PooledTagger
+
+        pairs = [list(sentence) for sentence in sentences]
+        tagged = [Sentence([word for word, _ in sentence], [tag for _, tag in sentence]) for sentence in pairs]
+        return cls((PooledTagger() if tagger is None else tagger).fit(tagged))
+
+    def tag(self, tokens: Sequence[str]) -> list[tuple[str, str]]:
+        """Tag one sentence, a list of words."""
+        return self.tag_sents([tokens])[0]
+
+    def tag_sents(self, sentences: Iterable[Sequence[str]]) -> list[list[tuple[str, str]]]:
+        """Tag sentences, each a list of words, together."""
+        words = [list(sentence) for sentence in sentences]
+        return [list(zip(*pair, strict=True)) for pair in zip(words, self.model.predict(words), strict=True)]
+
+    def __repr__(self) -> str:
+        return f"<ModelTagger: {self.model!r}>"
