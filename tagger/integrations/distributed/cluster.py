@@ -30,6 +30,13 @@ QUIET = {
     "distributed.worker.memory.terminate": False,
     "distributed.admin.large-graph-warning-threshold": "1GB",
     "distributed.comm.timeouts.connect": f"{TIMEOUT}s",
+    # What Dask measures for its dashboard 100 times a second costs more than to send the weights of a model.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    # Dask lets workers return freed memory at once. Arrays that come and go in every evaluation would be new pages each
+    # time, which takes longer than the evaluation itself.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
 }
 
 
