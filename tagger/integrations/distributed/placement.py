@@ -68,6 +68,8 @@ def with_retries(work: Callable[[int], Result], shared: Iterable[Shared] = ()) -
         except (CancelledError, FutureCancelledError, KilledWorker, CommClosedError, TimeoutError):
             for value in shared:
                 value.renew()
+        except TypeError as error:  # a result for which there was no room
+            raise MemoryError if MemoryError.__name__ in str(error) else error from None
     raise TaggerError(f"scheduler: expected workers that stay alive, got {ATTEMPTS} failures of one task")
 
 
