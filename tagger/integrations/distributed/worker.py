@@ -234,11 +234,11 @@ def evaluate(
 
 
 def add_rounded(total: np.ndarray, params: np.ndarray, values: np.ndarray, quantum: float) -> None:
-    """Add values, rounded to multiples of the quantum."""
-    scaled = values / quantum
-    if not np.abs(scaled).max(initial=0.0) < 2.0**62:
+    """Add values, rounded to multiples of the quantum; the array of values is used up."""
+    values *= 1 / quantum  # a power of 2, so exact
+    if not max(values.max(initial=0.0), -values.min(initial=0.0)) < 2.0**62:
         raise TrainingError(f"the loss of a shard is too steep: expected numbers below {2.0**62 * quantum:g}")
-    total[params] += np.rint(scaled).astype(np.int64)
+    total[params] += np.rint(values, out=values).astype(np.int64)
 
 
 def add(a: Sums, b: Sums) -> Sums:
