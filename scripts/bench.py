@@ -7,6 +7,7 @@
     python scripts/bench.py models TEXT MODEL...         tagging with our models, against the first of them
     python scripts/bench.py hmm CORPUS...                the HMM, against NLTK's TnT
     python scripts/bench.py neural MODEL TEXT            the network in NumPy, against the same in PyTorch
+    python scripts/bench.py latency CORPUS TEXT          one sentence at a time in a program, against python-crfsuite
     python scripts/bench.py chunk CORPUS DEV             chunking, by a template and by dicts, against python-crfsuite
 
 Rivals come with the extra `bench`: pip install '.[bench]'. Every program runs in a process of its own, on the
@@ -209,6 +210,36 @@ def neural(model, text, rounds, threads, as_json):
         click.echo(json.dumps(found))
     else:
         bench_neural.show(found, table)
+
+
+@bench.command()
+@click.argument("corpus", type=click.Path(exists=True))
+@click.argument("text", type=click.Path(exists=True))
+@click.option("--model", "models", multiple=True, help="A model of ours, instead of trainings. Repeatable.")
+@click.option("--rival", help="A model of CRFsuite on the comparison features, NAME.crfsuite, instead of a training.")
+@click.option("--tokens", default=15, show_default=True, help="Of a sentence, one more or fewer.")
+@click.option("--threads", default=[1, 2, 8], multiple=True, show_default=True, help="Repeatable.")
+@click.option("--rounds", default=3, show_default=True, help="How often the sentences are tagged again.")
+@click.option("--iterations", default=30, show_default=True, help="Of the rival's training.")
+@click.option("--json", "as_json", is_flag=True)
+def latency(corpus, text, models, rival, tokens, threads, rounds, iterations, as_json):
+    """One sentence at a time: models trained on CORPUS tag sentences of TEXT, a tagged corpus."""
+    import bench_latency
+
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {Path(path).stem: path for path in models}
+        for name, command in {} if models else {"HMM": "train-hmm", "CRF": "train-crf", "pooled": "train"}.items():
+            paths[name] = str(Path(folder, f"{name}.npz"))
+            measured(["-m", "tagger", command, corpus, "-q", "-o", paths[name]])
+        paths["python-crfsuite"] = rival or str(Path(folder, "rival.crfsuite"))
+        if not rival:
+            command = [HERE / "rival_crfsuite.py", shared_corpus(corpus, folder), paths["python-crfsuite"]]
+            measured([*command, "--iterations", iterations])
+        found = bench_latency.compare(paths, text, tokens, rounds, list(threads))
+    if as_json:
+        click.echo(json.dumps(found))
+    else:
+        bench_latency.show(found, table)
 
 
 @bench.command()

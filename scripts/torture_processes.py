@@ -77,6 +77,12 @@ def started(home: Path, arguments: list[str]) -> subprocess.Popen[bytes]:
     )
 
 
+def wait(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait, but not for what has ended."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+
+
 def fork() -> int:
     """Newer Pythons warn where there are threads; those of BLAS, which sleep, do no harm."""
     with warnings.catch_warnings():
@@ -102,7 +108,7 @@ def kill_training(home: Path, rng: random.Random) -> str:
     """Killed at any moment, the model is the old one or a new one, and the checkpoint can be gone on from."""
     checkpoint = home / "model.npz.checkpoint"
     process = started(home, [*TRAIN, *(["--resume"] if checkpoint.exists() else [])])
-    time.sleep(rng.random() * 3.0)
+    wait(process, rng.random() * 3.0)
     process.kill()
     said = process.communicate(timeout=WAIT)[1].decode()
     check_no_children(process.pid)
@@ -113,7 +119,7 @@ def kill_training(home: Path, rng: random.Random) -> str:
 
 def kill_tagging(home: Path, rng: random.Random) -> str:
     process = started(home, TAG)
-    time.sleep(rng.random() * 1.5)
+    wait(process, rng.random() * 1.5)
     process.kill()
     process.communicate(timeout=WAIT)
     check_no_children(process.pid)
@@ -148,8 +154,8 @@ def kill_saving(home: Path, rng: random.Random, model: CRFTagger) -> str:
 def send_signal(home: Path, rng: random.Random, number: signal.Signals, arguments: list[str]) -> str:
     """What a signal does is what is documented, or what the system does by default; and no file suffers."""
     process = started(home, arguments)
-    time.sleep(0.15 + rng.random() * 1.5)
-    with contextlib.suppress(ProcessLookupError):  # it may have ended by then
+    wait(process, 0.15 + rng.random() * 1.5)
+    if process.poll() is None:
         os.killpg(process.pid, number) if rng.random() < 0.5 else process.send_signal(number)
         if number in SLEEPING:
             time.sleep(rng.random() / 5)

@@ -1,15 +1,19 @@
 """What tests of several files share."""
 
+import gc
 import signal
 
 import pytest
 from browser import chromium, installed
+from forkserver import keep_memory
 from hypothesis import settings
 from paths import TEST, TESTS, TRAIN
 from program import PATCHES, run
 
 settings.register_profile("tests", deadline=None)  # a busy machine is no failure
 settings.load_profile("tests")
+
+keep_memory()
 
 # Tests send signals to programs they start, which would inherit that a shell or nohup let them be ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -26,6 +30,7 @@ LEARN_NETWORKS = {
     "test_models",
     "test_normalization",
     "test_one_viterbi",
+    "test_text",
     "test_threads",
     "test_training",
 }
@@ -34,6 +39,11 @@ LEARN_NETWORKS = {
 def pytest_ignore_collect(collection_path, config):
     """To look for tests in that folder would load the libraries."""
     return True if config.option.markexpr == "not integration" and collection_path == INTEGRATIONS else None
+
+
+def pytest_collection_finish():
+    """Exempt what has been imported and collected from garbage collection, which takes a third of a second else."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items):

@@ -10,13 +10,14 @@ import pytest
 from click.testing import CliRunner
 from paths import TRAIN
 
-from tagger import CRFTagger, Sentence, read_corpus, write_corpus
+from tagger import CRFTagger, HMMTagger, Sentence, read_corpus, save_model, write_corpus
 from tagger.features.observer import Observer
 from tagger.features.template import describe, parse_templates, sources_of, template_text
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 import bench
 import bench_chunk
+import bench_latency
 import growth
 import rival_crfsuite
 
@@ -97,9 +98,21 @@ def test_the_race_to_an_accuracy(tmp_path, monkeypatch, capsys):
 
 
 def test_growth_measures_all_tags_and_candidates():
-    result = CliRunner().invoke(growth.main, ["400x5", "800x9", "--max-iterations", "3"])
+    result = CliRunner().invoke(growth.main, ["200x5", "400x9", "--max-iterations", "3"])
     assert result.exit_code == 0, result.output
     rows = [line.strip("| ").split(" | ") for line in result.output.splitlines()[2:]]
     ways = [["all", "1"], ["0.001", "1"], ["0.001", "2"]]
-    assert [row[:4] for row in rows] == [[*case, *way] for case in (["400", "5"], ["800", "9"]) for way in ways]
+    assert [row[:4] for row in rows] == [[*case, *way] for case in (["200", "5"], ["400", "9"]) for way in ways]
     assert all(row[5] == "3" and 0 < float(row[4]) < 60 and float(row[7]) > 10 for row in rows)
+
+
+def test_latency_is_measured_for_each_side_and_number_of_threads(tmp_path):
+    sentences = [Sentence(["a"] * n, ["X"] * n) for n in (1, 3, 4, 5, 9)]
+    write_corpus(tmp_path / "text.txt", sentences, "slash")
+    save_model(HMMTagger(order=1).fit(sentences), tmp_path / "hmm.npz")
+    rows = bench_latency.compare({"HMM": str(tmp_path / "hmm.npz")}, tmp_path / "text.txt", 4, 2, [1, 2])
+    assert [(row["name"], row["threads"]) for row in rows] == [("HMM", 1), ("HMM", 2)]
+    assert all(0 < row[case]["median"] <= row[case]["p99"] for row in rows for case in ("first", "again"))
+    shown = []
+    bench_latency.show(rows, lambda head, cells: shown.extend([head, *cells]))
+    assert len(shown) == 3 and {len(cells) for cells in shown} == {7}

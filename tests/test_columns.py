@@ -544,3 +544,28 @@ def test_a_list_may_have_any_place(tmp_path):
     assert str(template) == f"list:{tmp_path}/cities.txt[0]"
     (lists,) = read_lists(list_names([template]), "elsewhere/template.txt").values()
     assert lists.places([["in", "New", "York"]]) == [[None, "B", "E"]]
+
+
+def test_columns_of_conllu_may_be_named_in_training(tmp_path):
+    rows = "1\tDogs\tdog\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n2\tbark\tbark\tVERB\tVBP\t_\t0\troot\t_\t_\n\n"
+    (tmp_path / "a.conllu").write_text(rows * 2)
+    (tmp_path / "their.tpl").write_text("U:%x[0,0]\nU:%x[0,1]\nB:%x[0,2]\n")
+    options = ("--columns", "lemma,xpos", "--features", "their.tpl", "--max-iterations", 2)
+    done = run(tmp_path, "train-crf", "a.conllu", *options)
+    assert done.code == 0, done.err
+    assert load_model(tmp_path / "model.npz").wanted_columns_ == ("lemma", "xpos")
+
+
+def test_a_model_of_words_alone_reads_files_of_other_layouts(tmp_path):
+    """It remembers the names of its columns for files that have as many."""
+    rows = "1\tthe\tD\t-\t-\n2\tdog\tN\t-\t-\n\n"
+    (tmp_path / "train.iob2").write_text(rows * 3)
+    assert run(tmp_path, "train-crf", "train.iob2", "--max-iterations", 5, "-q").code == 0
+    texts = {
+        "a.iob2": rows, "b.tsv": "the\tD\ndog\tN\n\n", "c.txt": "the D\ndog N\n\n", "d.txt": "the/D dog/N\n",
+        "e.txt": "the x D\ndog x N\n\n", "f.jsonl": '{"words": ["the", "dog"], "tags": ["D", "N"]}\n',
+    }  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        done = run(tmp_path, "eval", name, "--json", "-q")
+        assert done.code == 0 and json.loads(done.out)["accuracy"] == 1.0, (name, done.err)

@@ -523,3 +523,9 @@ def test_folds_without_any_tag_learn_from_all_sentences():
 def test_thresholds_out_of_range_are_refused(threshold):
     with pytest.raises(TrainingError, match="candidates"):
         CRFTagger(candidates=threshold).fit([["a", "b"]], [["X", "Y"]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_template_of_single_words_is_enough(kind, tmp_path):
+    (tmp_path / "words.txt").write_text("word[0]\nlower[-1]\n")
+    assert fitted(kind, features=str(tmp_path / "words.txt")).predict([["the", "old", "bark", "barks"]])

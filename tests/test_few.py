@@ -1,6 +1,11 @@
 """Few sentences take a path of their own: its scores and answers are those of the path for many, bit by bit."""
 
+import copy
+import multiprocessing
+import pickle
 import random
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -241,3 +246,44 @@ def test_one_by_one_is_as_all_at_once(model):
     assert [model.predict([words])[0] for words in text] == together
     for words, P in zip(text[:100], model.predict_marginals(text[:100]), strict=True):
         np.testing.assert_allclose(model.predict_marginals([words])[0], P, atol=1e-5)  # float32
+
+
+# Copies, processes and threads, after sentences have been tagged one by one
+
+
+@cache
+def used():
+    """Models that have tagged one sentence after another, and a text for them with their answers."""
+    corpus, text = tagged(120, ["N", "V", "D", "J", "."]), sentences(40, seed=6)
+    models = [
+        HMMTagger().fit(*corpus),
+        CRFTagger(max_iterations=8).fit(*corpus),
+        PooledTagger(max_iterations=8).fit(*corpus),
+    ]
+    return models, text, [[model.predict([words])[0] for words in text] for model in models]
+
+
+def answers(given):
+    """Must live here, so that a spawned process finds it."""
+    models, text = given
+    return [[model.predict([words])[0] for words in text] for model in models]
+
+
+def test_copies_answer_as_before():
+    models, text, expected = used()
+    assert answers((pickle.loads(pickle.dumps(models)), text)) == answers((copy.deepcopy(models), text)) == expected
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_other_processes_answer_as_before(method):
+    models, text, expected = used()
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        assert pool.apply(answers, ((models, text),)) == expected
+
+
+def test_threads_answer_as_one_does():
+    models, text, expected = used()
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: answers((models, text)), range(8)))
+    assert found == [expected] * 8

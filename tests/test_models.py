@@ -29,7 +29,7 @@ MODELS = {
     "crf-comparison": lambda: CRFTagger(max_iterations=30, l2=0.05, features="comparison"),
     "crf-candidates": lambda: CRFTagger(max_iterations=30, l2=0.05, candidates=0.001),
     "crf-second-order": lambda: CRFTagger(max_iterations=30, l2=0.05, order=2),
-    "pooled": lambda: PooledTagger(max_iterations=60, l2=0.05),
+    "pooled": lambda: PooledTagger(max_iterations=20, l2=0.05),
     "bilstm": bilstm,
     "bilstm-without-letters": lambda: bilstm(letters=False),
 }
@@ -143,11 +143,11 @@ def test_settings_follow_scikit_learn(model):
         twin.set_params(nonsense=1)
 
 
-def test_fit_leaves_the_callers_lists_alone():
+@pytest.mark.parametrize("make", MODELS.values(), ids=list(MODELS))
+def test_fit_leaves_the_callers_lists_alone(make):
     words, tags = [list(w) for w in WORDS], [list(t) for t in TAGS]
-    for make in MODELS.values():
-        make().fit(words, tags)
-        assert words == WORDS and tags == TAGS
+    make().fit(words, tags)
+    assert words == WORDS and tags == TAGS
 
 
 @pytest.mark.parametrize("X", ["She left .", ["She left ."], ["She", "left", "."]])

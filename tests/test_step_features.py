@@ -1,5 +1,6 @@
 """Features of steps (`@ lower[0]`): every answer of the chain against its definition, path by path."""
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +17,7 @@ from tagger.crf.candidates.objective import CandidateLikelihood
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import step_events
 from tagger.errors import ModelError, TemplateError
-from tagger.features.template import parse_templates
+from tagger.features.template import SHIPPED, parse_templates, sources_of, template_text
 from tagger.models.explain import explain
 from tagger.pooled.held_out import ParameterCounts
 
@@ -313,7 +314,7 @@ def test_the_command_shows_features_of_steps(tmp_path):
     assert done.out.splitlines() == ["A\tlower[0]=a", "b\tlower[0]=b\t@ lower[0]=b & lower[-1]=a", ""]
 
 
-def forged(model, path, change):
+def forged(path, change):
     arrays = dict(np.load(path, allow_pickle=False))
     change(arrays)
     np.savez(path, **arrays)
@@ -330,7 +331,7 @@ def test_a_forged_pair_of_tags_is_refused(tmp_path, column):
         tags[last] = column
         arrays["features.tags"] = tags
 
-    forged(model, tmp_path / "m.npz", change)
+    forged(tmp_path / "m.npz", change)
     with pytest.raises(ModelError):
         load_model(tmp_path / "m.npz")
 
@@ -343,7 +344,7 @@ def test_a_forged_pair_at_a_feature_of_tokens_is_refused(tmp_path):
     def change(arrays):
         arrays["features.tags"][model.features_.rows.bounds[row + 1] - 1] = 5
 
-    forged(model, tmp_path / "m.npz", change)
+    forged(tmp_path / "m.npz", change)
     with pytest.raises(ModelError, match="pairs of tags"):
         load_model(tmp_path / "m.npz")
 
@@ -376,3 +377,35 @@ def test_sentences_are_decoded_a_few_at_a_time(tmp_path, monkeypatch):
     assert model.lattice_tokens() == 4
     for one, other in zip(model.predict_marginals(TEXT), together, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_change_no_byte_of_a_model(kind, tmp_path):
+    for threads in (1, 2):
+        save_model(tagger(kind, tmp_path, threads=threads).fit(sentences(CORPUS * 3)), tmp_path / f"{threads}.npz")
+    assert (tmp_path / "1.npz").read_bytes() == (tmp_path / "2.npz").read_bytes()
+
+
+def test_the_shipped_template_of_names_looks_at_words_only():
+    templates = parse_templates(template_text("names"))
+    assert not sources_of(templates) and sum(template.of_steps for template in templates) > 0
+    assert "names" in SHIPPED
+
+
+def test_a_word_that_was_never_counted_is_refused(tmp_path):
+    save_model(tagger("all", tmp_path).fit(sentences()), tmp_path / "m.npz")
+    forged(tmp_path / "m.npz", lambda arrays: arrays["lexicon.counts"].__setitem__(0, 0))
+    with pytest.raises(ModelError, match="expected a count for each tag"):
+        load_model(tmp_path / "m.npz")
+
+
+def test_a_list_is_loaded_in_little_memory(tmp_path):
+    """A million phrases take less than 100 MB; here are fewer of them."""
+    (tmp_path / "list.txt").write_text("".join(f"Some Name {i}\n" for i in range(50_000)))
+    model = tagger("all", tmp_path, "word[0]\nlist:list.txt[0]\n", max_iterations=1).fit(sentences())
+    save_model(model, tmp_path / "m.npz")
+    tracemalloc.start()
+    load_model(tmp_path / "m.npz").predict([["Some", "Name"]])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 15e6  # 10.4 MB, of which 9 MB are work space that does not grow with the list

@@ -149,7 +149,7 @@ def test_an_error_comes_after_the_results_before_it(model):
 
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_workers_start_as_the_program_has_chosen(model, method, monkeypatch):
-    monkeypatch.setattr(multiprocessing, "get_start_method", lambda allow_none: method)
+    monkeypatch.setattr(multiprocessing, "get_start_method", lambda allow_none=False: method)
     texts = TEXTS * 2
     assert list(model.pipe(texts, batch_size=3, jobs=2)) == [model.tag(text) for text in texts]
 

@@ -92,28 +92,28 @@ def test_the_scorer_of_a_thread_ends_with_it(model):
     assert [ref() for ref in kept] == [None] * THREADS
 
 
-def test_scorers_end_with_their_tagger():
+@pytest.mark.parametrize("kind", FITTED)
+def test_scorers_end_with_their_tagger(kind):
     """Also those of threads that go on."""
-    for kind in FITTED:
-        model = copy.deepcopy(fitted(kind))
-        done, go_on, kept, given = threading.Event(), threading.Event(), [], [model]
+    model = copy.deepcopy(fitted(kind))
+    done, go_on, kept, given = threading.Event(), threading.Event(), [], [model]
 
-        def work(done=done, go_on=go_on, kept=kept, given=given):
-            given[0].predict(WORDS)
-            kept.append(weakref.ref(given.pop().scorer()))
-            done.set()
-            go_on.wait(60)
+    def work():
+        given[0].predict(WORDS)
+        kept.append(weakref.ref(given.pop().scorer()))
+        done.set()
+        go_on.wait(60)
 
-        thread = threading.Thread(target=work)
-        thread.start()
-        assert done.wait(60)
-        kept += [weakref.ref(model.scorer()), weakref.ref(model)]
-        del model
-        gc.collect()
-        found = [ref() for ref in kept]
-        go_on.set()
-        thread.join()
-        assert found == [None, None, None]
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert done.wait(60)
+    kept += [weakref.ref(model.scorer()), weakref.ref(model)]
+    del model
+    gc.collect()
+    found = [ref() for ref in kept]
+    go_on.set()
+    thread.join()
+    assert found == [None, None, None]
 
 
 @pytest.mark.parametrize("twin_of", [copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])

@@ -1,6 +1,7 @@
 """A short version of `scripts/torture.py`: no failures, and judges that would notice one."""
 
 import random
+import shutil
 import sys
 import zipfile
 from pathlib import Path
@@ -31,9 +32,14 @@ def test_mutants_end_in_a_refusal_or_a_correct_result(tmp_path, part, trials):
     assert all(sum(row.counts.values()) >= 3 for row in rows)
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    return torture_processes.prepare(tmp_path_factory.mktemp("prepared"))
+
+
 @pytest.fixture
-def home(tmp_path):
-    return torture_processes.prepare(tmp_path)
+def home(prepared, tmp_path):
+    return Path(shutil.copytree(prepared, tmp_path / "home"))
 
 
 @pytest.fixture
@@ -80,8 +86,7 @@ def test_a_message_must_be_one_harmless_line_with_a_place(message):
         judges.check_message(message, "name")
 
 
-def test_litter_and_half_written_files_are_noticed(tmp_path):
-    home = torture_processes.prepare(tmp_path)
+def test_litter_and_half_written_files_are_noticed(home):
     torture_processes.check_folder(home)
     (home / "tmp").write_text("")
     with pytest.raises(AssertionError, match="litter"):

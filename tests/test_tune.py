@@ -77,7 +77,7 @@ def test_steps_have_an_end_below_and_none_above():
 @pytest.fixture(scope="module")
 def corpus():
     """Every tag is in every fold's training part, or the tag sets would differ."""
-    sentences = read_corpus(TRAIN)[:80]
+    sentences = read_corpus(TRAIN)[:60]
     often = {"NN", "DT", "IN", "PRP", "VBD", ".", "RB", "JJ"}
     return [sentence.with_tags([tag if tag in often else "X" for tag in sentence.tags]) for sentence in sentences]
 
@@ -156,8 +156,8 @@ def test_no_fold_begins_with_the_weights_of_another(corpus, monkeypatch):
 
 
 def test_a_model_to_go_on_from_keeps_its_features(corpus):
-    old = CRFTagger(max_iterations=20).fit(corpus[:70])
-    rehearsal = SettingTrials(CRFTagger(max_iterations=20), corpus[70:], dev=corpus[:20], init=old)
+    old = CRFTagger(max_iterations=20).fit(corpus[:50])
+    rehearsal = SettingTrials(CRFTagger(max_iterations=20), corpus[50:], dev=corpus[:20], init=old)
     kept = rehearsal.parameters.kept(rehearsal.counts[None], 1000, rehearsal.model.min_pair_count)
     assert kept[rehearsal.layout.centre != 0].all() and not kept.all()
     assert rehearsal.judge(Setting(0.5, 0.0, 1)).score > 0.9
@@ -166,25 +166,35 @@ def test_a_model_to_go_on_from_keeps_its_features(corpus):
 # The command
 
 
-def command(*options):
-    return ["train-crf", TRAIN, "--features", "comparison", *options]
+@pytest.fixture(scope="module")
+def dev(tmp_path_factory):
+    """A dev set on which searches take little time, beside a training set."""
+    folder = tmp_path_factory.mktemp("parts")
+    write_corpus(folder / "train.txt", read_corpus(TRAIN)[:150])
+    write_corpus(folder / "dev.txt", read_corpus(TEST)[:50])
+    return folder / "dev.txt"
 
 
-def run(folder, *options):
-    done = program.run(folder, *command(*options))
+@pytest.fixture(scope="module")
+def train(dev):
+    return ["train-crf", dev.with_name("train.txt"), "--features", "comparison"]
+
+
+def run(folder, *words):
+    done = program.run(folder, *words)
     assert "Traceback" not in done.err and "Warning" not in done.err
     return done
 
 
-def test_the_model_is_the_one_that_the_settings_found_give(tmp_path):
-    dev = ["--dev", TEST, "--max-iterations", 15]
-    done = run(tmp_path, "--tune", *dev)
+def test_the_model_is_the_one_that_the_settings_found_give(tmp_path, train, dev):
+    train = [*train, "--dev", dev, "--max-iterations", 15]
+    done = run(tmp_path, *train, "--tune")
     assert done.code == 0, done.err
     rows = [line.split() for line in done.err.splitlines() if line.endswith(" %") and "best" not in line]
     best = max(rows, key=lambda row: float(row[4]))
     options = f"--l2 {best[0]} --l1 {best[1]} --min-count {best[2]}"
     assert f"best of {len(rows)}: {options}, {best[4]} %" in done.err
-    assert run(tmp_path, *dev, *options.split(), "-q", "-o", "plain.npz").err == ""
+    assert run(tmp_path, *train, *options.split(), "-q", "-o", "plain.npz").err == ""
     tuned, plain = load_model(tmp_path / "model.npz"), load_model(tmp_path / "plain.npz")
     assert tuned.get_params() == plain.get_params()
     assert all(np.array_equal(a, plain.arrays()[name]) for name, a in tuned.arrays().items())
@@ -206,14 +216,14 @@ def test_without_a_dev_set_the_folds_judge(tmp_path):
         (["--tune", "--patience", "3"], "--dev"),
     ],
 )
-def test_what_makes_no_sense_together_is_wrong_usage(tmp_path, options, message):
-    done = run(tmp_path, *options)
+def test_what_makes_no_sense_together_is_wrong_usage(tmp_path, train, options, message):
+    done = run(tmp_path, *train, *options)
     assert done.code == 2 and message in done.err
 
 
-def interrupted(folder, number, after, *options):
+def interrupted(folder, number, after, *words):
     """A search that gets a signal when so many settings have been tried; what it says, and its exit code."""
-    process = program.start(folder, *command("--tune", *options), text=True)
+    process = program.start(folder, *words, "--tune", text=True)
     said = []
     while sum(line.endswith(" %\n") for line in said) < after:
         said.append(process.stderr.readline())
@@ -225,17 +235,18 @@ def interrupted(folder, number, after, *options):
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_search_by_a_dev_set_saves_the_best_so_far(tmp_path, number, code):
-    said, status = interrupted(tmp_path, number, 2, "--dev", TEST, "--tolerance", 0, "--max-iterations", 40)
+def test_an_interrupted_search_by_a_dev_set_saves_the_best_so_far(tmp_path, train, dev, number, code):
+    options = ["--dev", dev, "--tolerance", 0, "--max-iterations", 60]
+    said, status = interrupted(tmp_path, number, 2, *train, *options)
     assert status == code and "best of 2: " in said and "model.npz" in said
     model = load_model(tmp_path / "model.npz")
     rows = [float(line.split()[4]) for line in said.splitlines() if line.endswith(" %") and "best" not in line]
-    assert f"{100 * model.score(read_corpus(TEST)):.2f}" == f"{max(rows):.2f}"
+    assert f"{100 * model.score(read_corpus(dev)):.2f}" == f"{max(rows):.2f}"
     assert model.summary_["settings_tried"] == 2 and list(tmp_path.iterdir()) == [tmp_path / "model.npz"]
 
 
-def test_an_interrupted_cross_validation_tells_the_best_settings(tmp_path):
-    said, status = interrupted(tmp_path, signal.SIGINT, 1, "--max-iterations", 10)
+def test_an_interrupted_cross_validation_tells_the_best_settings(tmp_path, train):
+    said, status = interrupted(tmp_path, signal.SIGINT, 1, *train, "--max-iterations", 20)
     assert status == 130 and "best of 1: --l2 0.25 --l1 0 --min-count 1" in said
     assert list(tmp_path.iterdir()) == []
 
@@ -256,24 +267,24 @@ main()
 """
 
 
-def hooked(folder, iteration, action, *options):
+def hooked(folder, iteration, action, *words):
     """A search after which something happens in the training."""
     code = HOOKED.format(iteration=iteration, action=action)
-    return program.run_process(folder, *command("--tune", *options), command=[sys.executable, "-c", code])
+    return program.run_process(folder, *words, "--tune", command=[sys.executable, "-c", code])
 
 
-def test_interrupted_while_training_after_the_search_the_better_model_is_saved(tmp_path):
+def test_interrupted_while_training_after_the_search_the_better_model_is_saved(tmp_path, train, dev):
     """The last training has hardly begun: what the search has found is better."""
-    options = ["--dev", TEST, "--max-iterations", 10]
-    done = hooked(tmp_path, 1, "os.kill(os.getpid(), signal.SIGINT)", *options)
+    options = ["--dev", dev, "--max-iterations", 10]
+    done = hooked(tmp_path, 1, "os.kill(os.getpid(), signal.SIGINT)", *train, *options)
     assert done.code == 130, done.err
-    assert load_model(tmp_path / "model.npz").score(read_corpus(TEST)) > 0.7
+    assert load_model(tmp_path / "model.npz").score(read_corpus(dev)) > 0.7
 
 
-def test_killed_while_training_after_the_search_it_can_be_resumed_with_the_settings_found(tmp_path):
-    options = ["--dev", TEST, "--max-iterations", 12]
-    done = hooked(tmp_path, 11, "os._exit(9)", *options)
+def test_killed_while_training_after_the_search_it_can_be_resumed_with_the_settings_found(tmp_path, train, dev):
+    options = ["--dev", dev, "--max-iterations", 12]
+    done = hooked(tmp_path, 11, "os._exit(9)", *train, *options)
     assert done.code == 9 and [path.name for path in tmp_path.iterdir()] == ["model.npz.checkpoint"]
     best = re.search(r"best of \d+: (--l2 \S+ --l1 \S+ --min-count \d+),", done.err)[1]
-    resumed = run(tmp_path, *options, *best.split(), "--resume", "--log", "log")
+    resumed = run(tmp_path, *train, *options, *best.split(), "--resume", "--log", "log")
     assert resumed.code == 0 and (tmp_path / "log").read_text().startswith('{"iteration": 11, ')

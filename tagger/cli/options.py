@@ -198,7 +198,7 @@ features_option = value_option(
     "--features",
     TemplateFile(),
     "default",
-    "Feature template: default, comparison, chunking, or a file, e.g. my-template.txt.",
+    "Feature template: default, comparison, chunking, names, or a file, e.g. my-template.txt.",
     metavar="NAME|FILE",
 )
 input_format_option = choice_option(

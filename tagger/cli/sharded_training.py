@@ -104,12 +104,12 @@ def first_sentence(files: list[str], options: CorpusOptions) -> Sentence:
 
 
 def limited_client(scheduler: str) -> Client:
-    """Connect; on this machine, `--max-memory` is shared: half for the optimiser here, half for all workers."""
+    """Connect; on this machine, `--max-memory` is shared: two thirds for the optimiser here, one for all workers."""
     from tagger.integrations.distributed.cluster import check_scheduler
 
     workers, limit = check_scheduler(scheduler), resources.allowed()
     if workers is None or limit is None or not is_given("max_memory"):
         return open_client(scheduler)
-    client = open_client(scheduler, worker_memory=limit // (2 * workers))
-    resources.limit(limit // 2)
+    client = open_client(scheduler, worker_memory=limit // (3 * workers))
+    resources.limit(2 * limit // 3)
     return client

@@ -9,7 +9,8 @@ Read in this order:
 - `partial`: tokens with several allowed tags;
 - `schemes`: spans marked by tags such as `B-PER`, and which tag may follow which;
 - `final_marks`, `split`, `tag_map`: transformations of a corpus;
-- `tokenizers`: raw text to words and sentences.
+- `tokenizers`: raw text to words and sentences;
+- `annotation`: files of annotation tools (doccano, Prodigy, Label Studio, brat).
 
 The two functions of a format:
 
@@ -237,7 +238,7 @@ def recognize_format(head: list[str], columns: ColumnNames = DEFAULT_NAMES) -> s
     tokens = [slash.tokens(line) for line in filled]
     if pku.ID.fullmatch(tokens[0][0]) or any(pku.GROUP.search(line) for line in filled):
         return "pku"
-    if columns.names or is_column_file(head, tokens):
+    if (columns.names and not columns.optional) or is_column_file(head, tokens):
         return "columns"
     # One token per line: words of sentences if blank lines or final marks end them, else sentences of one word
     return "lines" if all(len(line) == 1 for line in tokens) and lines.shows_ends(head) else "slash"

@@ -33,6 +33,8 @@ class ColumnNames:
         Names of the columns with the words and the tags. By default `word` and `tag`, in JSON lines `words` and `tags`.
     wanted : tuple of str
         Columns that must be there besides, because feature templates look at them.
+    remembered : bool
+        Whether a model has given the names. Then they hold for files with as many columns, unless some are wanted.
     """
 
     column: str = "upos"
@@ -40,6 +42,7 @@ class ColumnNames:
     word: str | None = None
     tag: str | None = None
     wanted: tuple[str, ...] = ()
+    remembered: bool = False
 
     def __post_init__(self) -> None:
         for name in (*self.names, self.word, self.tag):
@@ -60,8 +63,18 @@ class ColumnNames:
         `column` is the CoNLL-U column, unless another one is named here.
         """
         named = self.column if self.tag or self.column != type(self).column else column
-        names = self.names or others.names
-        return ColumnNames(named, names, self.word or others.word, self.tag or others.tag, wanted)
+        names, remembered = self.names or others.names, not self.names
+        return ColumnNames(named, names, self.word or others.word, self.tag or others.tag, wanted, remembered)
+
+    @property
+    def optional(self) -> bool:
+        """Whether a file need not have these columns."""
+        return self.remembered and not self.wanted
+
+    def fit(self, row: Sequence[str], tagged: bool | None) -> bool:
+        """Return whether a row has as many columns as there are names; without tags, one at the end may be missing."""
+        missing = len(self.names) - len(row)
+        return missing == 0 or (missing == 1 and not tagged and self.tag_place == len(row))
 
     def place(self, name: str | None, default: str) -> int | None:
         """Return the place of the column of a name, or of the default one, among `names`; None if it is not there."""
@@ -99,7 +112,12 @@ class ColumnNames:
         return f"{','.join(self.names)} {self.word or WORD} {self.tag or TAG}"
 
     def places(self) -> list[str | None]:
-        """List the names in order, None for the word column; columns to skip are called by their number."""
+        """List the names in order, None for the word column; columns to skip are called by their number.
+
+        Names without that of the words are those of CoNLL-U to read besides, and come after the words.
+        """
+        if self.names and self.place(self.word, WORD) is None:
+            return [None, *self.names]
         return [
             None if i == self.word_place else str(i + 1) if name == SKIPPED else name
             for i, name in enumerate(self.names)

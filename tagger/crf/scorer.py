@@ -132,7 +132,7 @@ class FeatureScorer:
     def add_several_at(self, scores: np.ndarray, windows: Windows, owners: np.ndarray, tags: np.ndarray) -> None:
         """Add the weights of the features of several words to the scores of nodes, of which `owners` are the tokens."""
         values = {name: self.cache.arrays[name] for name in self.functions_of_several}
-        if self.few and len(windows.places) <= FEW_TOKENS:
+        if self.few and self.of_several_words and len(windows.places) <= FEW_TOKENS:
             all_tags = np.zeros((len(windows.places), self.K))
             all_tags[owners, tags] = scores
             self.few.add_several(all_tags, windows, values)

@@ -42,7 +42,7 @@ from tagger.files.reading import Lines, exists, pipe_identity
 from tagger.sentence import FEATURES
 from tagger.words.vocabulary import Vocabulary, word_ids
 
-SHIPPED = ("default", "comparison", "chunking")
+SHIPPED = ("default", "comparison", "chunking", "names")
 FEATURES_TEMPLATE = f"{ATTRIBUTES}:{FEATURES}[0]\n"  # for dicts of features
 MAX_TEMPLATES = 2000
 PIPED: dict[tuple[int, int], str] = {}  # templates read from pipes, which folds and trials need again

@@ -43,7 +43,7 @@ class Annotator:
     def start(self) -> Work:
         """Make the function from sentences to annotated sentences."""
         names = np.array(self.names or self.model.classes_, dtype=object)
-        same = names[:, None] == names  # (K, K) the probabilities of tags with one name are summed
+        same = names[:, None] == names if self.names else np.eye(len(names), dtype=bool)  # (K, K) tags with one name
         allowed = self.constraints.allowed if self.constraints else None
 
         def work(block: Sequence[Sentence]) -> list[Sentence]:
@@ -61,13 +61,13 @@ class Annotator:
     ) -> list[Sentence]:
         """Return the sentences of a lattice with their tags and whatever else the options ask for."""
         best = lattice.best()  # (N,)
-        scores = lattice.path_scores(best)  # (B,)
+        scores = np.zeros(0) if self.only_tags else lattice.path_scores(best)  # (B,)
         if np.isneginf(scores).any():
             impossible = " ".join(sentences[int(np.argmin(scores))].words)[:CHARACTERS_SHOWN]
             raise TaggerError(f"{impossible}: expected an allowed tagging, got none. Check lexicon and input tags.")
         tags, probabilities = names[best], None
         if self.probabilities or self.min_probability:
-            probabilities = np.minimum(lattice.probabilities(best, same), 1.0)  # (N,)
+            probabilities = np.minimum(lattice.probabilities(best, same), 1.0)  # (N,) those of one name are summed
             tags = np.where(np.round(probabilities, PROBABILITY_DIGITS) < self.min_probability, ANY, tags)
         nbest = self.n_best(lattice, names) if self.nbest else [None] * len(sentences)
         listed = probabilities.tolist() if probabilities is not None and self.probabilities else None
