@@ -147,8 +147,6 @@ def train(
     check_monitoring(dev, checkpoint, quiet)
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     if scheduler and not tune:
-        if kind is not CRFTagger:
-            raise click.UsageError("--scheduler: expected --tune as well; train-crf trains on shards without it.")
         described = {"tokenizer": tokenizer, "dev": dev, "log": log, "classes": classes}
         model = kind(**settings)
         train_on_shards(model, scheduler, corpus, output, corpus_options, quiet, checkpoint=saved, **described)
