@@ -46,7 +46,7 @@ def train_on_shards(
     from tagger.integrations.distributed.training import fit
 
     begin = time.perf_counter()
-    check_options(corpus)
+    check_options(model, corpus)
     columns = corpus_options.with_wanted(wanted_columns(str(model.features), corpus_options.columns, quiet))
     files = corpus_files(corpus)
     remember_columns(model, columns, [first_sentence(files, columns)])
@@ -68,8 +68,10 @@ def train_on_shards(
     save_and_report(model, output, begin, quiet, stop, checkpoint, "iteration")
 
 
-def check_options(corpus: str) -> None:
-    """Refuse options that need the whole corpus in one process."""
+def check_options(model: CRFTagger, corpus: str) -> None:
+    """Refuse models and options that need the whole corpus in one process."""
+    if type(model) is not CRFTagger:
+        raise click.UsageError("--scheduler: expected --tune as well; train-crf trains on shards without it.")
     given = [f"--{name.replace('_', '-')}" for name in REFUSED if is_given(name)]
     if skipped_lines() is not None:
         given.append("--on-error skip")
