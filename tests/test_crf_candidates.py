@@ -243,7 +243,8 @@ def test_training_continues_from_a_model(kind):
     "wrong",
     [
         {"order": 2, "candidates": "all"},
-        {"order": 0},
+        {"order": 0, "candidates": 0.01},
+        {"order": -1},
         {"order": 3},
         {"order": "2"},
         {"candidates": "some"},

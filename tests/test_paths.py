@@ -71,7 +71,7 @@ def test_every_command_declares_its_files(name):
     """Whatever is called a file or a model in the help is an input or an output for the check."""
     command = import_module(f"tagger.cli.commands.{COMMANDS[name]}").command
     assert isinstance(command, FileCommand)
-    called = {"FILE", "MODEL", "[MODEL]", "NAME|FILE", "IN", "OUT"}
+    called = {"FILE", "FILE|FOLDER/", "MODEL", "[MODEL]", "NAME|FILE", "IN", "OUT"}
     plain = {"corpus", "file", "files", "gold"}
     named = [param for param in command.params if param.metavar in called or param.name in plain]
     assert named and all(isinstance(param.type, InputFile | OutputFile) for param in named)
