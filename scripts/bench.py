@@ -4,6 +4,7 @@
     python scripts/bench.py train CORPUS --dev DEV       whole trainings, against CRFsuite's L-BFGS and perceptron,
                                                          to an equal loss and to an equal dev accuracy
     python scripts/bench.py tag CORPUS TEXT              tagging, start-up and memory, against python-crfsuite
+    python scripts/bench.py models TEXT MODEL...         tagging with our models, against the first of them
     python scripts/bench.py hmm CORPUS...                the HMM, against NLTK's TnT
     python scripts/bench.py neural MODEL TEXT            the network in NumPy, against the same in PyTorch
     python scripts/bench.py latency CORPUS TEXT          one sentence at a time in a program, against python-crfsuite
@@ -147,6 +148,35 @@ def tag(corpus, text, raw, rounds, iterations, as_json):
         click.echo(json.dumps(found | {"rounds": runs}))
     else:
         show_tagging(**found)
+
+
+@bench.command()
+@click.argument("text", type=click.Path(exists=True))
+@click.argument("models", nargs=-1, required=True, type=click.Path(exists=True))
+@click.option("--rounds", default=3, show_default=True, help="How often each model tags.")
+@click.option("--copies", default=1, show_default=True, help="How often a run tags the words of the text.")
+@click.option("--jobs", default=1, show_default=True, help="Processes of a run.")
+def models(text, models, rounds, copies, jobs):
+    """CPU seconds of `tagger tag`, whole programs in turn, and of one sentence, which is the start."""
+    tagger, runs = [sys.executable, "-m", "tagger", "tag", "-q"], {model: [] for model in models}
+    with tempfile.TemporaryDirectory() as folder:
+        words, one, out = (str(Path(folder) / name) for name in ("words.txt", "one.txt", "out.txt"))
+        tokens = copies * strip_tags(text, words)
+        lines = Path(words).read_bytes()
+        Path(words).write_bytes(lines * copies)
+        Path(one).write_bytes(lines.split(b"\n")[0] + b"\n")
+        for _ in range(rounds):
+            for model, times in runs.items():
+                whole, start = ([*tagger, "-m", model, path, "-o", out, "--jobs", str(jobs)] for path in (words, one))
+                times.append((cpu_seconds(whole), cpu_seconds(start)))
+    best = {model: [min(seconds) for seconds in zip(*times, strict=True)] for model, times in runs.items()}
+    rival, rival_start = best[models[0]]
+    rows = []
+    for model, (whole, start) in best.items():
+        ratios = rival / whole, (rival - rival_start) / (whole - start)
+        rows.append([model, *(f"{number:.2f}" for number in (whole, start, *ratios))])
+    click.echo(f"{tokens:,} tokens, lowest of {rounds} runs\n")
+    table(["model", "CPU s", "start s", "the first ÷ it", "after the start"], rows)
 
 
 @bench.command()
@@ -443,6 +473,14 @@ def accuracy(model, dev):
     """The accuracy of our model, found by another process: children count the memory of this one as theirs."""
     text, _, _ = measured(["-m", "tagger", "eval", dev, "-m", model, "--json", "-q"])
     return json.loads(text)["accuracy"]
+
+
+def cpu_seconds(command):
+    """Run a program; return the CPU seconds of it and its own processes."""
+    before = os.times()
+    subprocess.run(command, check=True)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
 
 
 def measured(command):

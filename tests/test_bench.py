@@ -98,11 +98,11 @@ def test_the_race_to_an_accuracy(tmp_path, monkeypatch, capsys):
 
 
 def test_growth_measures_all_tags_and_candidates():
-    result = CliRunner().invoke(growth.main, ["400x5", "800x9", "--max-iterations", "3"])
+    result = CliRunner().invoke(growth.main, ["200x5", "400x9", "--max-iterations", "3"])
     assert result.exit_code == 0, result.output
     rows = [line.strip("| ").split(" | ") for line in result.output.splitlines()[2:]]
     ways = [["all", "1"], ["0.001", "1"], ["0.001", "2"]]
-    assert [row[:4] for row in rows] == [[*case, *way] for case in (["400", "5"], ["800", "9"]) for way in ways]
+    assert [row[:4] for row in rows] == [[*case, *way] for case in (["200", "5"], ["400", "9"]) for way in ways]
     assert all(row[5] == "3" and 0 < float(row[4]) < 60 and float(row[7]) > 10 for row in rows)
 
 

@@ -88,7 +88,7 @@ def test_training_closes_with_file_size_time_and_the_next_command(trained, kind)
     assert said[kind].code == 0 and said[kind].out == ""
     assert last.startswith(f"wrote {kind}.npz: {size / 1e3:.0f} kB, ")
     assert re.search(r", \d+\.\d s\. Try: ", last)
-    assert last.endswith(f"Try: tagger tag -m {kind}.npz < sentences.txt")
+    assert last.endswith(f"Try: tagger tag -m {kind}.npz sentences.txt")
 
 
 def test_training_with_a_dev_set_tells_its_accuracy(trained):

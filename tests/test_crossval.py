@@ -68,9 +68,9 @@ def test_every_sentence_is_judged_once_by_who_has_not_seen_it():
 
 
 def test_any_number_of_jobs_finds_the_same():
-    sentences = read_corpus(TEST)
+    sentences, others = read_corpus(TEST), {*multiprocessing.active_children()}  # other libraries keep processes
     assert list(cross_validate(HMM, sentences, 4, run=processes(3))) == list(cross_validate(HMM, sentences, 4))
-    assert multiprocessing.active_children() == []
+    assert {*multiprocessing.active_children()} <= others
 
 
 def test_a_learning_curve_ends_with_the_whole_corpus():

@@ -18,8 +18,9 @@ PARTLY = "the/D dog/N barks/V\nthe/D cat/? barks/V\nreally/? ?/?\n"
 
 @pytest.fixture
 def say(tmp_path, monkeypatch, models):
-    """Run a command in a folder of its own, which has a model: stdout and stderr."""
+    """Run a command in a folder of its own, which has a model and a few tagged sentences: stdout and stderr."""
     monkeypatch.chdir(tmp_path)
+    Path("few.txt").write_text("".join(TEST.read_text().splitlines(keepends=True)[:3]))
     shutil.copy(models / "hmm.npz", "model.npz")
 
     def command(*args):
@@ -34,8 +35,8 @@ def say(tmp_path, monkeypatch, models):
     "args",
     [
         ["tag", TEST],
-        ["explain", TEST],
-        ["features", TEST],
+        ["explain", "few.txt"],
+        ["features", "few.txt"],
         ["learn-classes", TEST, "--min-count", 1],
         ["train-hmm", TRAIN, "--unlabeled", TEST],
         ["train-crf", TRAIN, "--unlabeled", TEST, "--max-iterations", 1],
@@ -70,7 +71,6 @@ def test_raw_text_that_is_not_what_its_name_says_is_hinted_at(say, command, name
 
 def test_tags_are_taken_off_as_the_hint_says(say):
     assert say("convert", TEST, "words.txt", "--strip-tags")[1].endswith("tokens, as plain lines\n")
-    Path("few.txt").write_text("".join(TEST.read_text().splitlines(keepends=True)[:3]))
     for args in (["tag", "words.txt"], ["tag", "few.txt", "--keep-tags"]):
         out, err = say(*args)
         assert "hint" not in err and out.startswith("Why/WRB did/VBD nobody/NN")

@@ -212,5 +212,5 @@ def test_float32_is_close_to_float64_on_a_real_corpus():
     sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
     from precision import differences
 
-    found = differences(Path(__file__).parent.parent / "data" / "chinese-train.txt", iterations=15)
+    found = differences(Path(__file__).parent.parent / "data" / "chinese-test.txt", iterations=15)
     assert found.loss < 1e-5 and found.gradient < 1e-3 and found.marginals < 1e-4 and found.best == 0

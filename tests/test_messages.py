@@ -200,6 +200,13 @@ REFUSED = {
 WRONG_USAGE = [
     "tag good.txt --part 1/2",
     "tag good.txt -o new/ --part 3/2",
+    "tag good.txt --scheduler local:2",
+    "tag good.txt -o new/ --scheduler local:2 --jobs 2",
+    "crossval good.txt --scheduler nowhere",
+    "crossval good.txt --scheduler local:2 --jobs 2",
+    "train-crf - --scheduler local:2",
+    "train good.txt --scheduler local:2",
+    "train-crf good.txt --scheduler local:2 --partial --threads 2",
     "tag -o new/",
     "train-crf good.txt --patience 3",
     "train-crf good.txt --tune --resume",

@@ -1,5 +1,6 @@
 """Features of steps (`@ lower[0]`): every answer of the chain against its definition, path by path."""
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -313,7 +314,7 @@ def test_the_command_shows_features_of_steps(tmp_path):
     assert done.out.splitlines() == ["A\tlower[0]=a", "b\tlower[0]=b\t@ lower[0]=b & lower[-1]=a", ""]
 
 
-def forged(model, path, change):
+def forged(path, change):
     arrays = dict(np.load(path, allow_pickle=False))
     change(arrays)
     np.savez(path, **arrays)
@@ -330,7 +331,7 @@ def test_a_forged_pair_of_tags_is_refused(tmp_path, column):
         tags[last] = column
         arrays["features.tags"] = tags
 
-    forged(model, tmp_path / "m.npz", change)
+    forged(tmp_path / "m.npz", change)
     with pytest.raises(ModelError):
         load_model(tmp_path / "m.npz")
 
@@ -343,7 +344,7 @@ def test_a_forged_pair_at_a_feature_of_tokens_is_refused(tmp_path):
     def change(arrays):
         arrays["features.tags"][model.features_.rows.bounds[row + 1] - 1] = 5
 
-    forged(model, tmp_path / "m.npz", change)
+    forged(tmp_path / "m.npz", change)
     with pytest.raises(ModelError, match="pairs of tags"):
         load_model(tmp_path / "m.npz")
 
@@ -389,3 +390,22 @@ def test_the_shipped_template_of_names_looks_at_words_only():
     templates = parse_templates(template_text("names"))
     assert not sources_of(templates) and sum(template.of_steps for template in templates) > 0
     assert "names" in SHIPPED
+
+
+def test_a_word_that_was_never_counted_is_refused(tmp_path):
+    save_model(tagger("all", tmp_path).fit(sentences()), tmp_path / "m.npz")
+    forged(tmp_path / "m.npz", lambda arrays: arrays["lexicon.counts"].__setitem__(0, 0))
+    with pytest.raises(ModelError, match="expected a count for each tag"):
+        load_model(tmp_path / "m.npz")
+
+
+def test_a_list_is_loaded_in_little_memory(tmp_path):
+    """A million phrases take less than 100 MB; here are fewer of them."""
+    (tmp_path / "list.txt").write_text("".join(f"Some Name {i}\n" for i in range(50_000)))
+    model = tagger("all", tmp_path, "word[0]\nlist:list.txt[0]\n", max_iterations=1).fit(sentences())
+    save_model(model, tmp_path / "m.npz")
+    tracemalloc.start()
+    load_model(tmp_path / "m.npz").predict([["Some", "Name"]])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 15e6  # 10.4 MB, of which 9 MB are work space that does not grow with the list

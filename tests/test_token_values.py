@@ -24,6 +24,7 @@ from tagger.features.token_values import ObservedSentence, read_items
 from tagger.models.checkpoint import Checkpoint
 from tagger.models.ensemble import Ensemble
 from tagger.models.explain import explain
+from tagger.pooled.held_out import ParameterCounts
 
 SOURCE = "attributes:features"
 TEMPLATE = """bias[0]
@@ -219,6 +220,15 @@ def test_with_all_tags_as_candidates_the_loss_is_that_of_all_tags(template):
     sparse = CandidateLikelihood(few, of_few, 0.3, dtype=np.float64)(np.append(weights, 0.0))
     assert sparse[0] == pytest.approx(dense[0], rel=1e-9)
     np.testing.assert_allclose(sparse[1][:-1], dense[1], atol=1e-8)
+
+
+def test_a_fold_of_a_pool_keeps_features_with_values(template):
+    corpus, layout = CRFTagger(features=template, candidates="all").encode(made_corpus())
+    counts = ParameterCounts(corpus, layout)
+    kept = counts.kept(counts.of(np.arange(20)), 1, 2)[: layout.features_end]
+    features = corpus.features
+    first = features.bases[[bool(own.valued) for own in features.templates].index(True)]
+    assert kept[features.rows.bounds[first] :].all() and (counts.of(np.arange(20)) < 0).any()
 
 
 def test_dicts_and_templates_learn_the_same_model(tmp_path):

@@ -175,8 +175,9 @@ def test_iterations_of_warming_up_count(monkeypatch):
     assert model.summary_["iterations"] == 25
 
 
-def start(folder, *options):
-    return program.start(folder, "train-crf", TRAIN, "--log", "log", "--tolerance", "0", *options, text=True)
+def start(folder, *options, corpus=TEST):
+    """Start a training on the smaller corpus."""
+    return program.start(folder, "train-crf", corpus, "--log", "log", "--tolerance", "0", *options, text=True)
 
 
 def wait_for_lines(path, lines):
@@ -211,14 +212,14 @@ def test_a_checkpoint_that_will_be_replaced_is_named(tmp_path):
 def test_killed_at_any_moment_it_can_be_resumed(tmp_path):
     random.seed(4)
     options = ["--max-iterations", "30", "--checkpoint-every", "1", "--features", "comparison"]
-    process = start(tmp_path, *options)
+    process = start(tmp_path, *options, corpus=TRAIN)
     for _ in range(4):
         wait_for_lines(tmp_path / "log", random.randint(1, 3))
         time.sleep(random.random() / 20)
         process.kill()
         process.communicate()
         (tmp_path / "log").unlink()
-        process = start(tmp_path, *options, "--resume")
+        process = start(tmp_path, *options, "--resume", corpus=TRAIN)
     assert process.wait(timeout=60) == 0, process.communicate()
     process.communicate()
     assert load_model(tmp_path / "model.npz").summary_["iterations"] == 30
@@ -299,7 +300,7 @@ def test_interrupted_before_anything_was_learned_it_ends_at_once(tmp_path, numbe
 
 
 def test_the_log_tells_of_dev_and_loss(tmp_path):
-    process = start(tmp_path, "--max-iterations", "10", "--dev", str(TEST), "-q")
+    process = start(tmp_path, "--max-iterations", "10", "--dev", str(TEST), "-q", corpus=TRAIN)
     assert process.communicate(timeout=60)[1] == "" and process.returncode == 0
     rows = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert [list(row) for row in rows] == [["iteration", "loss", "seconds", "dev_accuracy"]] * 10

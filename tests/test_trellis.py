@@ -203,6 +203,13 @@ def test_a_pool_says_that_its_probabilities_are_calibrated():
     assert all(calibrated < own for calibrated, own in zip(best, chain, strict=True))
 
 
+def test_a_crf_of_order_0_says_that_its_steps_score_nothing():
+    trellis = models()["CRF of order 0"].trellis(["They", "can", "fish"])
+    assert "score 0" in trellis.note and "score 0" in str(trellis)
+    assert not trellis.tables.steps.any()
+    assert models()["CRF"].trellis(["They"]).note is None
+
+
 def test_a_sentence_without_words_has_one_tagging():
     trellis = models()["CRF"].trellis([])
     assert trellis.best.tags == [] and trellis.view().states == [] and "prob" in str(trellis)
@@ -303,7 +310,8 @@ def test_wrong_usage_is_explained(folder, args, message):
 def test_tagging_does_not_load_any_of_it():
     code = (
         "import sys; import tagger.cli.commands.tag; import tagger.hmm.tagger, tagger.crf.tagger;"
-        "late = {'tagger.models.trellis', 'tagger.chain.tables', 'tagger.chain.padded', 'tagger.reports.trellis'};"
+        "late = {'tagger.hmm.textbook.emissions', 'tagger.hmm.summary', 'tagger.models.labeled'};"
+        "late |= {'tagger.models.trellis', 'tagger.chain.tables', 'tagger.chain.padded', 'tagger.reports.trellis'};"
         "assert not late & set(sys.modules), late & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -60,10 +60,11 @@ class KeyedMemory:
 
     def __init__(self, slots: int) -> None:
         self.shift = np.uint64(65 - slots.bit_length())  # `slots` is a power of two
-        self.keys, self.values = np.full(slots, -1), np.empty(slots)
+        self.keys, self.values = np.zeros(slots, np.int64), np.empty(slots)  # keys from 1 on; 0 is free
 
     def find(self, keys: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the number of each key (n,); those of the keys at the places that `compute` gets are computed."""
+        keys = keys + 1
         first = ((keys.astype(np.uint64) * MULTIPLIER) >> self.shift).astype(np.int64) & ~1
         values = self.values[first]
         missing = np.flatnonzero(self.keys[first] != keys)
@@ -79,4 +80,4 @@ class KeyedMemory:
 
     def forget(self) -> None:
         """Forget all numbers."""
-        self.keys[:] = -1
+        self.keys[:] = 0

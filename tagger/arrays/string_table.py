@@ -49,7 +49,8 @@ class StringTable:
         keys = np.concatenate([table.hashes for table in tables])
         order = np.argsort(keys, kind="stable")
         repeated = np.flatnonzero(keys[order[1:]] == keys[order[:-1]])  # as the one before
-        if not every.equal(order[repeated + 1], every, order[repeated]).all():  # different strings of one hash
+        parts = np.array_split(repeated, 1 + len(repeated) // SPANS_TOGETHER)
+        if not all(every.equal(order[part + 1], every, order[part]).all() for part in parts):  # strings of one hash
             strings = [string for table in tables for string in table.strings()]
             union, _ = cls.build(list(dict.fromkeys(strings)))
             return union, [union.find(table.strings()) for table in tables]

@@ -115,7 +115,7 @@ def similar_commands(name: str) -> list[str]:
 EXAMPLES = """\b
 Examples:
   tagger train corpus.txt          train a model, write model.npz
-  tagger tag < sentences.txt       tag sentences with model.npz
+  tagger tag sentences.txt         tag sentences with model.npz
   tagger eval gold.txt             evaluate model.npz
 """
 
@@ -149,6 +149,15 @@ def main(args: list[str] | None = None) -> NoReturn:
     sys.exit(flush_stdout(run(args)))
 
 
+def expand_wildcards(args: list[str]) -> list[str]:
+    """Replace patterns such as texts/*.txt by the files they match: the shells of Windows leave that to programs."""
+    if sys.platform != "win32":
+        return list(args)
+    from glob import glob
+
+    return [path for arg in args for path in (sorted(glob(arg)) if set("*?") & set(arg) else []) or [arg]]  # noqa: PTH207
+
+
 def run(args: list[str] | None) -> int:
     """Run a command and return its exit code. click's own `main` is not used: a closed pipe would give 1."""
     try:
@@ -156,7 +165,7 @@ def run(args: list[str] | None) -> int:
             from click.shell_completion import shell_complete
 
             return shell_complete(group, {}, "tagger", Commands.completion_variable, instruction)
-        with group.make_context("tagger", list(sys.argv[1:] if args is None else args)) as context:
+        with group.make_context("tagger", expand_wildcards(sys.argv[1:] if args is None else args)) as context:
             group.invoke(context)
         return 0
     except MissingModelError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Sequence
 
 import click
@@ -33,4 +34,6 @@ def advice_for(ctx: click.Context, files: Sequence[str]) -> str:
     if corpus == "-" or any(name.endswith(tuple(COMPRESSED)) for name in files):
         return ""
     dev = ", or use --dev for a dev set" if "dev" in options and isinstance(options["dev"].type, click.Path) else ""
+    if sys.platform == "win32":
+        return f". CORPUS is one file: join several first{dev}."
     return f". CORPUS is one file: join several with `cat {shlex.join([corpus, *files])} | {ctx.command_path} -`{dev}."

@@ -46,7 +46,7 @@ def train_on_shards(
     from tagger.integrations.distributed.training import fit
 
     begin = time.perf_counter()
-    check_options(corpus)
+    check_options(model, corpus)
     columns = corpus_options.with_wanted(wanted_columns(str(model.features), corpus_options.columns, quiet))
     files = corpus_files(corpus)
     remember_columns(model, columns, [first_sentence(files, columns)])
@@ -68,8 +68,10 @@ def train_on_shards(
     save_and_report(model, output, begin, quiet, stop, checkpoint, "iteration")
 
 
-def check_options(corpus: str) -> None:
-    """Refuse options that need the whole corpus in one process."""
+def check_options(model: CRFTagger, corpus: str) -> None:
+    """Refuse models and options that need the whole corpus in one process."""
+    if type(model) is not CRFTagger:
+        raise click.UsageError("--scheduler: expected --tune as well; train-crf trains on shards without it.")
     given = [f"--{name.replace('_', '-')}" for name in REFUSED if is_given(name)]
     if skipped_lines() is not None:
         given.append("--on-error skip")
@@ -104,12 +106,12 @@ def first_sentence(files: list[str], options: CorpusOptions) -> Sentence:
 
 
 def limited_client(scheduler: str) -> Client:
-    """Connect; on this machine, `--max-memory` is shared: half for the optimiser here, half for all workers."""
+    """Connect; on this machine, `--max-memory` is shared: two thirds for the optimiser here, one for all workers."""
     from tagger.integrations.distributed.cluster import check_scheduler
 
     workers, limit = check_scheduler(scheduler), resources.allowed()
     if workers is None or limit is None or not is_given("max_memory"):
         return open_client(scheduler)
-    client = open_client(scheduler, worker_memory=limit // (2 * workers))
-    resources.limit(limit // 2)
+    client = open_client(scheduler, worker_memory=limit // (3 * workers))
+    resources.limit(2 * limit // 3)
     return client

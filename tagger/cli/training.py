@@ -295,4 +295,4 @@ def closing_line(model: Tagger, path: str, seconds: float) -> str:
     shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
     option = "" if path == os.environ.get("TAGGER_MODEL", DEFAULT_MODEL) else f" -m {shlex.quote(path)}"
     corpus = f"{several(model.summary_['tokens'], 'token')}, {several(len(model.classes_), 'tag')}"
-    return f"wrote {path}: {shown}, {corpus}{accuracy}, {seconds:.1f} s. Try: tagger tag{option} < sentences.txt"
+    return f"wrote {path}: {shown}, {corpus}{accuracy}, {seconds:.1f} s. Try: tagger tag{option} sentences.txt"

@@ -9,7 +9,8 @@ Read in this order:
 - `partial`: tokens with several allowed tags;
 - `schemes`: spans marked by tags such as `B-PER`, and which tag may follow which;
 - `final_marks`, `split`, `tag_map`: transformations of a corpus;
-- `tokenizers`: raw text to words and sentences.
+- `tokenizers`: raw text to words and sentences;
+- `annotation`: files of annotation tools (doccano, Prodigy, Label Studio, brat).
 
 The two functions of a format:
 

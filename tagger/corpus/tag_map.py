@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 
 from tagger.errors import CorpusError
 from tagger.escaping import quote
@@ -35,17 +36,17 @@ class TagMap:
 
 def read_tag_map(path: str | os.PathLike[str]) -> TagMap:
     """Read a tag map from a file."""
-    lines = Lines(path)
     pairs: dict[str, str] = {}
-    for line in lines:
-        if not line.strip(" \t"):
-            continue
-        cells = line.split("\t")
-        if len(cells) != 2 or not all(cell and cell == cell.strip(" ") for cell in cells):
-            raise lines.error(f"expected TAG TAB TAG, got {quote(line)}")
-        old, new = cells
-        if pairs.setdefault(old, new) != new:
-            raise lines.error(f"expected one tag for {quote(old)}, got {quote(new)} after {quote(pairs[old])}")
+    with closing(Lines(path)) as lines:
+        for line in lines:
+            if not line.strip(" \t"):
+                continue
+            cells = line.split("\t")
+            if len(cells) != 2 or not all(cell and cell == cell.strip(" ") for cell in cells):
+                raise lines.error(f"expected TAG TAB TAG, got {quote(line)}")
+            old, new = cells
+            if pairs.setdefault(old, new) != new:
+                raise lines.error(f"expected one tag for {quote(old)}, got {quote(new)} after {quote(pairs[old])}")
     if not pairs:
         raise CorpusError(f"{lines.name}: expected lines TAG TAB TAG, got none")
     return TagMap(pairs)

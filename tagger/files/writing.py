@@ -16,6 +16,7 @@ import os
 import secrets
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
@@ -26,6 +27,7 @@ from tagger.files.reading import COMPRESSED, exists, reason
 from tagger.files.remote import file_system, has_scheme, remote_size, remote_writer
 
 MAX_NAME_BYTES = 255  # on all common file systems
+RETRY_SECONDS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # between attempts to replace a file that is in use
 LINK_ATTEMPTS = 100  # other processes may write the same file
 STDOUT = ("-", "/dev/stdout")
 
@@ -109,7 +111,7 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             if nameless:
                 link_file(nameless, temporary, target)
         if not nameless:
-            temporary.replace(target)
+            replace_file(temporary, target)
         sync_folder(target.parent)
     except BrokenPipeError:
         raise
@@ -118,6 +120,26 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def replace_file(temporary: Path, target: Path) -> None:
+    """Rename a file over another. On Windows a file that another program has open cannot be replaced.
+
+    Virus scanners and indexers let go of a file soon: it is tried again for a while. In the end the new file is kept
+    beside the old one, and the error says where.
+    """
+    for seconds in (*RETRY_SECONDS, None):
+        try:
+            temporary.replace(target)
+            return
+        except PermissionError:
+            if sys.platform != "win32":
+                raise
+            if seconds is not None:
+                time.sleep(seconds)
+    kept = target.with_name(f"{target.stem}.new{target.suffix}")
+    temporary.replace(kept)
+    raise FileError(f"cannot replace {target}: another program has it open. The new file is {kept}")
 
 
 def open_nameless(folder: Path) -> IO[bytes] | None:

@@ -150,12 +150,7 @@ class LexicalizedTransitions:
 
     def emission_share(self, pairs: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the weight of P(x | v) in P(x | u, v)."""
-        return self.emission_shares[np.where(places == NOT_FREQUENT, pairs, pairs + (self.K + 1) ** 2)]
-
-    @cached_property
-    def emission_shares(self) -> np.ndarray:
-        """The weight of P(x | v) for each pair, of words that are not frequent, then of frequent ones."""
-        return np.append(self.other_share, self.before_backoff)
+        return np.where(places == NOT_FREQUENT, self.other_share[pairs], self.before_backoff[pairs])
 
     def counted_emissions(self, u: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Compute the term of P(x | u, v) that is counted."""

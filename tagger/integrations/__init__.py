@@ -4,6 +4,7 @@
 - `arrow`: record batches, Parquet and Arrow files;
 - `frames`: pandas and polars;
 - `sklearn`: scorers; what else scikit-learn asks for is part of every tagger;
+- `distributed`: a Dask cluster;
 - `spacy`, `nltk`: a model as a component of a spaCy pipeline, and as a tagger of NLTK.
 
 The libraries are extras: a module imports its library itself, and nothing else in the package imports the module. A

@@ -29,6 +29,7 @@ CALIBRATED = (
     "The probabilities of tags and taggings allow for right tags that are no candidates; "
     "those of states and steps are the chain's own."
 )
+NO_STEPS = "A CRF of order 0 has no weights of steps: they all score 0."
 NO_CHAIN = (
     "Several models together have the mean of their probabilities and no chain: "
     "no emissions, transitions, delta, alpha, beta or log Z."
@@ -194,6 +195,8 @@ def sentence_trellis(model: Predictor, sentence: Any, n: int) -> SentenceTrellis
     _, lattice = next(model.lattices([sentence]))
     tables = lattice_tables(lattice)
     note, log_z, probabilities = normalization(lattice, tables)
+    if getattr(model, "order", None) == 0:
+        note = NO_STEPS
 
     def path(score: float, numbers: np.ndarray) -> TrellisPath:
         tags = [model.classes_[k] for k in numbers.tolist()]

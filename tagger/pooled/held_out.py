@@ -90,6 +90,9 @@ class ParameterCounts:
         seen = np.bincount(rows.owners, weights=np.where(is_part, 0, counts[pairs]), minlength=len(rows))  # (F,)
         keep = counts > 0
         keep[pairs] &= (seen >= needed)[rows.owners]
+        # Features with values always stay: what is counted there is the sum of the values, which may be negative.
+        is_valued = np.repeat([bool(template.valued) for template in features.templates], np.diff(features.bases))
+        keep[pairs] |= is_valued[rows.owners]
         first = self.layout.bounds[1]
         keep[first : first + 2 * K] = True  # start and end
         return np.asarray(keep | (self.layout.centre != 0))

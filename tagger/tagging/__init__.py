@@ -11,6 +11,7 @@ Read in this order:
 - `inputs`: text of any format in blocks, with the place of each;
 - `render`: tagged blocks as bytes of the output format;
 - `text_job`: reader, annotator and renderer of a run as one object;
+- `doubtful`: the sentences that a model is least sure of;
 - `folder`: many files into a folder, without doing finished ones again.
 
 The idea: block borders depend on the input only, so the output is the same for any number of processes.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Sequence
+from contextlib import closing
 
 import numpy as np
 
@@ -30,18 +31,18 @@ def read_lexicon(
     With `known`, any other tag is an error.
     """
     lexicon: TagDictionary = {}
-    lines = Lines(path, encoding)
-    for line in lines:
-        if not line.strip(" \t"):
-            continue
-        word, tab, rest = line.partition("\t")
-        tags = tokens(rest)
-        if not (word and tab and tags):
-            raise lines.error(f"expected a word, a tab and the tags it may have, got {quote(line)}")
-        unknown = [tag for tag in tags if known is not None and tag not in known]
-        if unknown:
-            raise lines.error(f"expected tags of the model for {quote(word)}, got {quote(unknown[0])}")
-        lexicon[word] = tuple(dict.fromkeys([*lexicon.get(word, ()), *tags]))
+    with closing(Lines(path, encoding)) as lines:
+        for line in lines:
+            if not line.strip(" \t"):
+                continue
+            word, tab, rest = line.partition("\t")
+            tags = tokens(rest)
+            if not (word and tab and tags):
+                raise lines.error(f"expected a word, a tab and the tags it may have, got {quote(line)}")
+            unknown = [tag for tag in tags if known is not None and tag not in known]
+            if unknown:
+                raise lines.error(f"expected tags of the model for {quote(word)}, got {quote(unknown[0])}")
+            lexicon[word] = tuple(dict.fromkeys([*lexicon.get(word, ()), *tags]))
     return lexicon
 
 

@@ -89,6 +89,7 @@ class Lexicon:
         rows = RaggedRows.restore(archive, "lexicon", len(words), K)
         counts = archive.take("lexicon.counts", "u", len(rows.tags))
         archive.check(int(counts.max(initial=0)) < MAX_COUNT, f"its word counts exceed {MAX_COUNT:,}")
+        archive.check(bool(counts.all()), "expected a count for each tag of a word, got 0")
         form = archive.meta.get("normalization")  # absent in files of format 1
         archive.check(form in NORMALIZATION_FORMS, f"expected normalization {NFC} or null, got {quote(str(form))}")
         return cls(words, rows, counts.astype(np.int64), form)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, load_model
+from tagger.crf import trainer
 from tagger.errors import TaggerError, TrainingError
 from tagger.integrations.crfsuite import CRF, metrics
 
@@ -117,6 +118,17 @@ def test_settings_of_the_optimiser_are_taken():
     assert len(CRF(max_iterations=3).fit(X, Y).training_log_.iterations) == 3
     with pytest.raises(TrainingError, match="linesearch"):
         CRF(linesearch="sideways").fit(X, Y)
+
+
+@pytest.mark.parametrize("c1", [0.0, 0.1])
+def test_iterations_on_samples_do_not_count(monkeypatch, c1):
+    monkeypatch.setattr(trainer, "WARM_UP_TOKENS", 5)
+    crf = CRF(c1=c1, max_iterations=55, delta=0.0).fit(X, Y)
+    assert len(crf.training_log_.iterations) == crf.model.summary_["iterations"]
+    # After iterations on samples the first loss is lower than after one step from zero; with c1 there are none.
+    one_step = CRF(c1=c1, max_iterations=1).fit(X, Y).training_log_.last_iteration["loss"]
+    first = crf.training_log_.iterations[0]["loss"]
+    assert first < one_step if c1 == 0 else first == one_step
 
 
 def test_parameters_are_chosen_as_asked():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import IO
 
 import click
 
@@ -10,7 +12,10 @@ from tagger.cli.console import print_message, report_written, skipped_lines
 from tagger.cli.corpus_input import CorpusOptions, load_tag_map, no_sentence_error, report_unmapped
 from tagger.cli.options import choice_option, corpus_options, file_command, map_option
 from tagger.cli.paths import INPUT, OutputFile
+from tagger.cli.tagging.tools import tool_options
 from tagger.corpus import FORMATS, SUFFIXES, format_of, plain_name, read_sentences, render
+from tagger.corpus.annotation import read_annotations, write_annotations
+from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS
 from tagger.errors import CorpusError, several
 from tagger.files.reading import Lines, raise_or_skip
@@ -24,6 +29,7 @@ from tagger.sentence import Sentence
     "tagger convert corpus.txt.gz - --output-format jsonl | head",
     "tagger convert tagged.txt - --strip-tags | tagger tag",
     "tagger convert chunks.txt chunks.jsonl --columns word,pos,tag",
+    "tagger convert annotations.jsonl corpus.txt --from-tool doccano",
     "tagger convert penn.conllu both.conllu --column xpos --map penn-upos.tsv --to-column upos",
 )
 @click.argument("source", metavar="IN", type=INPUT)
@@ -33,6 +39,7 @@ from tagger.sentence import Sentence
 @choice_option("--to-column", COLUMNS, "CoNLL-U column that gets the tags.  [default: that of --column]")
 @click.option("--untagged", is_flag=True, help="Read IN as text without tags: plain lines, or by its suffix.")
 @click.option("--strip-tags", is_flag=True, help="Write the words only: no tags, comments or lemmas.")
+@tool_options
 @map_option
 def command(
     source: str,
@@ -42,37 +49,63 @@ def command(
     to_column: str | None,
     untagged: bool,
     strip_tags: bool,
+    from_tool: str | None,
+    to_tool: str | None,
+    labels: str | None,
     map_path: str | None,
     quiet: bool,
 ) -> None:
     """Write a corpus in another format.
 
     The format of IN is recognised by its content. That of OUT is chosen by its suffix (.conllu, .jsonl, .tsv, before
-    .gz, .bz2 or .xz); any other suffix means word/TAG. Either may be - for standard input or output.
+    .gz, .bz2 or .xz); any other suffix means word/TAG. Either may be - for standard input or output. --from-tool and
+    --to-tool read and write the files of annotation tools.
     """
     tag_map = load_tag_map(map_path)
     lines = Lines(source, corpus_options.encoding, skipped_lines())
     format = corpus_options.input_format or (format_of(source) if untagged else None)
-    write_as = output_format or format_of(target)
+    write_as = to_tool or output_format or format_of(target)
     described = describe_format(write_as, untagged or strip_tags)
-    if not output_format and (suffix := unknown_suffix(target)):
+    if not (output_format or to_tool) and (suffix := unknown_suffix(target)):
         print_message(f"hint: {suffix} is no known suffix: written as {described}; see --output-format", quiet)
-    written_names = replace(corpus_options.columns, column=to_column or corpus_options.columns.column)
-    sentences = tokens = 0
-    with open_output(target) as stream:
-        for number, sentence in enumerate(read_sentences(lines, format, not untagged, corpus_options.columns), 1):
-            mapped = tag_map.sentence(sentence) if tag_map else sentence
-            try:
-                words_or_all = Sentence(mapped.words) if strip_tags else mapped
-                stream.write(render(words_or_all, write_as, written_names))
-                sentences, tokens = sentences + 1, tokens + len(sentence)
-            except CorpusError as error:
-                place = f"{lines.name}: sentence {number:,} (up to line {lines.number:,})"
-                raise_or_skip(CorpusError(f"{place}: {error}"), lines.skipped)
-        if not tokens:
-            raise no_sentence_error(lines.name, "sentences" if untagged else "tagged sentences")
+    columns = replace(corpus_options.columns, column=to_column or corpus_options.columns.column)
+    if from_tool:
+        read: Iterable[Sentence] = read_annotations(source, from_tool, corpus_options.encoding, labels)
+    else:
+        read = read_sentences(lines, format, not untagged, corpus_options.columns)
+    mapped = (tag_map.sentence(sentence) if tag_map else sentence for sentence in read)
+    stripped = (Sentence(sentence.words) if strip_tags else sentence for sentence in mapped)
+    if to_tool:
+        sentences, tokens = write_for_tool(target, stripped, to_tool)
+    else:
+        with open_output(target) as stream:
+            sentences, tokens = write_sentences(stream, stripped, write_as, columns, lines)
+            if not tokens:
+                raise no_sentence_error(lines.name, "sentences" if untagged else "tagged sentences")
     report_unmapped(tag_map, quiet)
     report_written(target, f"{several(sentences, 'sentence')}, {several(tokens, 'token')}, as {described}", quiet)
+
+
+def write_for_tool(target: str, sentences: Iterable[Sentence], tool: str) -> tuple[int, int]:
+    """Write sentences as the file of an annotation tool; return their number and that of their words."""
+    listed = list(sentences)
+    write_annotations(target, listed, tool)
+    return len(listed), sum(map(len, listed))
+
+
+def write_sentences(
+    stream: IO[bytes], sentences: Iterable[Sentence], format: str, columns: ColumnNames, lines: Lines
+) -> tuple[int, int]:
+    """Write sentences; return the number of those written, and that of their words."""
+    written = tokens = 0
+    for number, sentence in enumerate(sentences, 1):
+        try:
+            stream.write(render(sentence, format, columns))
+            written, tokens = written + 1, tokens + len(sentence)
+        except CorpusError as error:
+            place = f"{lines.name}: sentence {number:,} (up to line {lines.number:,})"
+            raise_or_skip(CorpusError(f"{place}: {error}"), lines.skipped)
+    return written, tokens
 
 
 def describe_format(format: str, words_only: bool) -> str:

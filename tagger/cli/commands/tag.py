@@ -39,6 +39,7 @@ from tagger.cli.progress import open_bar, show_bar
 from tagger.cli.scheduler import scheduler_option
 from tagger.cli.tagging.folder import check_folder_options, output_or_folder_option, part_option, tag_into_folder
 from tagger.cli.tagging.tables import is_table, tag_tables
+from tagger.cli.tagging.tools import check_tool_options, doubtful_options, inputs_of, write_doubtful
 from tagger.corpus import FORMATS, format_of
 from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS
@@ -74,6 +75,7 @@ NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
     "tagger tag -m crf.npz -m bilstm.npz < sentences.txt",
     "tagger tag words.tsv -m chunks.npz --columns word,pos",
     "tagger tag texts/*.txt -o tagged/ --part 3/100",
+    "tagger tag --tokenize raw.txt --doubtful 100 --to-tool label-studio -o tasks.json",
     "tagger tag texts.parquet -m english --tokenize --text-column body -o tagged.parquet",
     cls=TokenizingCommand,
 )
@@ -99,6 +101,7 @@ NBEST_FORMATS = ("slash", "jsonl")  # can hold several taggings
 )
 @click.option("--keep-tags", is_flag=True, help="Keep the tags of tokens given as word/TAG or word/NN|VB.")
 @file_option("--lexicon", INPUT, "Tags allowed for words: lines word TAB TAG TAG …, e.g. words.tsv.")
+@doubtful_options
 @jobs_option
 @scheduler_option("Tag files")
 @max_memory_option(NO_LIMIT)
@@ -120,6 +123,8 @@ def command(
     keep_tags: bool,
     lexicon: str | None,
     part: Part | None,
+    doubtful: int | None,
+    to_tool: str | None,
     jobs: int,
     scheduler: str | None,
     quiet: bool,
@@ -145,6 +150,7 @@ def command(
     check_tokenize_options(files, input_format, tokenize, text_column, keep_tags)
     check_output_options(write_as, to_column, nbest, probabilities, min_probability)
     check_folder_options(files, output, part)
+    check_tool_options(to_tool, doubtful, output)
     tag_map = load_tag_map(map_path)
     model = load_model(*model_paths)
     if tokenize == MODEL_TOKENIZER:
@@ -158,12 +164,29 @@ def command(
     annotator = Annotator(model, constraints, probabilities, min_probability, nbest or 0, names)
     plain = not tokenize and all((input_format or format_of(path)) == "slash" for path in files)
     reader = Sentences(tokenize, input_format, model.corpus_columns(columns), constraints, text_column)
-    job = TextJob(*choose_path(annotator, reader, plain, write_as, to_column), encoding)
+    parts = choose_path(annotator, reader, plain and not doubtful, write_as, to_column)
+    if doubtful and isinstance(parts[1], SentenceRenderer):
+        lines = inputs_of(files, encoding)
+        return write_doubtful(annotator, reader, parts[1], lines, doubtful, to_tool, output, quiet)
+    hint = InputHint(*hint_checks(model, keep_tags), quiet=quiet or not plain)
+    return write_output(TextJob(*parts, encoding), files, output, write_as, part or WHOLE, jobs, hint, quiet)
+
+
+def write_output(
+    job: TextJob,
+    files: tuple[str, ...],
+    output: str,
+    write_as: str,
+    part: Part,
+    jobs: int,
+    hint: InputHint,
+    quiet: bool,
+) -> None:
+    """Tag all files, into one output or into a folder, and say what was written."""
     with tagging_bar(files, output, quiet) as advance:
         if is_folder(output):
             tag_file = partial(job.tag_file, skipped=skipped_lines())
-            return tag_into_folder(files, output, write_as, part or WHOLE, tag_file, advance)
-        hint = InputHint(*hint_checks(model, keep_tags), quiet=quiet or not plain)
+            return tag_into_folder(files, output, write_as, part, tag_file, advance)
         with open_output(output) as stream:
             answers = job.answers(files, jobs, skipped_lines(), hint)
             tokens = write_answers(answers, stream, advance, skipped_lines())

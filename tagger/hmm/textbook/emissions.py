@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.arrays.npz import Archive, Arrays
+from tagger.arrays.npz import MIN_POSITIVE, Archive, Arrays
 from tagger.features.word_classes import WordClasses
 from tagger.hmm.emissions import EmissionModel, likeliest
 from tagger.hmm.textbook.settings import DEFAULT, SUFFIX, TextbookSettings
@@ -103,7 +103,7 @@ class TextbookEmissions:
         prior = base.prior if base else archive.take("prior", "f", K)
         B = base.B if base else archive.take("B", "f", len(lexicon.counts))
         missing = None if settings.smoothing == DEFAULT else archive.take("missing", "f", K)
-        fits = prior.min() > 0 and B.min(initial=1) > 0 and (missing is None or missing.min() >= 0)
+        fits = prior.min() > MIN_POSITIVE and B.min(initial=1) > 0 and (missing is None or missing.min() >= 0)
         archive.check(bool(fits), "expected positive probabilities of its words")
         suffixes = None
         if settings.unknown == SUFFIX:

@@ -57,6 +57,8 @@ class SuffixModel:
         for table, chosen in zip(self.tables, (~capital, capital), strict=True):
             places = np.flatnonzero(chosen)
             for n in range(1, self.longest + 1):
+                if not len(places):
+                    break
                 places = places[[len(words[i]) >= n for i in places.tolist()]]
                 counts = table.dense([words[i][-n:] for i in places.tolist()], K)
                 totals = counts.sum(axis=1, keepdims=True)

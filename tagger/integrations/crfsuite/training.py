@@ -140,7 +140,14 @@ class LoggingTrainer(Trainer):
         return result
 
     def warm_up(self, x: np.ndarray, max_iterations: int, watch: Watch) -> Start:
-        return Start(x) if max_iterations < FEW_ITERATIONS else super().warm_up(x, max_iterations, watch)
+        """Iterate on samples, unless few iterations are allowed, or weights that became zero there would stay so.
+
+        These iterations are none of those that the settings limit.
+        """
+        if max_iterations < FEW_ITERATIONS or self.l1:
+            return Start(x)
+        begin = super().warm_up(x, max_iterations, watch)
+        return Start(begin.x, 0, begin.evaluations)
 
     def add(self, loss: float, weights: np.ndarray, seconds: float) -> str | None:
         """Add an iteration to the log; return a reason to stop if the loss falls by less than `delta` of itself."""

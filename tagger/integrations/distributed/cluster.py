@@ -30,7 +30,14 @@ QUIET = {
     "distributed.worker.memory.terminate": False,
     "distributed.admin.large-graph-warning-threshold": "1GB",
     "distributed.comm.timeouts.connect": f"{TIMEOUT}s",
+    # What Dask measures for its dashboard 100 times a second costs more than to send the weights of a model.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
 }
+# Dask lets workers return freed memory at once. Arrays that come and go in every evaluation are then new pages each
+# time, which takes longer than the evaluation itself. With a limit of memory it is as Dask has it.
+KEEP_MEMORY = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
 
 
 def check_scheduler(scheduler: str) -> int | None:
@@ -73,7 +80,7 @@ def connect(scheduler: str, security: Security | None = None, worker_memory: int
         hint = "expected the library Dask: pip install 'hmm-crf-tagger[dask]'"
         raise TaggerError(f"scheduler {scheduler}: {hint}") from None
     with ExitStack() as stack:
-        stack.enter_context(dask.config.set(QUIET))
+        stack.enter_context(dask.config.set(QUIET if worker_memory else QUIET | KEEP_MEMORY))
         address = scheduler if workers is None else stack.enter_context(local_cluster(workers))
         try:
             client = stack.enter_context(

@@ -70,7 +70,9 @@ class ShardedObjective(LossFunction):
         sums = self.sums(weights, "loss")
         distance = weights - self.layout.centre
         loss = self.scale * math.fsum(sums.losses.values()) + self.l2 * (distance @ distance)
-        return float(loss), self.unrounded(sums) + 2 * self.l2 * distance
+        gradient = self.unrounded(sums)
+        gradient += 2 * self.l2 * distance
+        return float(loss), gradient
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:
         diagonal = self.unrounded(self.sums(weights, "curvature"))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 ATTEMPTS = 10  # of a task whose workers die
+PATIENCE = 60  # seconds to wait for a first worker, in each attempt
 Result = TypeVar("Result")
 
 
@@ -68,6 +69,8 @@ def with_retries(work: Callable[[int], Result], shared: Iterable[Shared] = ()) -
         except (CancelledError, FutureCancelledError, KilledWorker, CommClosedError, TimeoutError):
             for value in shared:
                 value.renew()
+        except TypeError as error:  # a result for which there was no room
+            raise MemoryError if MemoryError.__name__ in str(error) else error from None
     raise TaggerError(f"scheduler: expected workers that stay alive, got {ATTEMPTS} failures of one task")
 
 
@@ -102,8 +105,10 @@ class ShardWorkers:
 
     def submit(self, task: Callable[..., Any], job: Any, args: Sequence[Any]) -> list[Future]:
         """Submit a task for every worker that has shards."""
-        self.client.wait_for_workers(1)
-        workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+        workers: list[str] = []
+        while not workers:
+            self.client.wait_for_workers(1, timeout=PATIENCE)
+            workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
         self.owners = assign(self.owners, [shard.size for shard in self.shards], workers)
         values = [arg.future() if isinstance(arg, Shared) else arg for arg in args]
         futures = []

@@ -6,9 +6,9 @@ may run on a worker that has never seen its shards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError
 from tagger.features.encoder import Features
+from tagger.features.tag_parts import TagParts
 from tagger.integrations.distributed.counting import (
     Counted,
     Survey,
@@ -33,7 +34,9 @@ from tagger.integrations.distributed.shards import ReadOptions, Shard
 from tagger.integrations.distributed.store import LOCK, store_of
 from tagger.sentence import Sentence
 
+MERGED_TOGETHER = 8  # shards whose words or features are in memory at a time
 Selection = Mapping[int, np.ndarray]  # by shard, the numbers of the sentences that count
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -115,22 +118,29 @@ def ids_of(job: Job, shard: Shard, part: EncodedPart, strings: Any) -> np.ndarra
 def count_words(job: Job, shards: Sequence[Shard], plan: Plan) -> Words:
     """Encode shards, each by itself, and collect their words."""
     with LOCK:
-        collected = []
-        for shard in shards:
-            part = part_of(job, shard, plan)
-            collected.append(Words.of(shard.number, part, ParameterLayout(part.corpus, part.counts)))
-        return Words.merged(collected)
+        parts = ((shard.number, part_of(job, shard, plan)) for shard in shards)
+        words = (Words.of(number, part, ParameterLayout(part.corpus, part.counts)) for number, part in parts)
+        return merged(words, Words.merged)
 
 
 def count_template(job: Job, shards: Sequence[Shard], plan: Plan, strings: Any, t: int) -> Counted:
     """Count the parameters of template t."""
     with LOCK:
-        counted = []
-        for shard in shards:
-            part = part_of(job, shard, plan)
-            ids = ids_of(job, shard, part, strings)
-            counted.append(template_counts(part, t, ids, int(ids[-2]) + 1))
-        return merge_counts(counted, part.corpus.tag_parts, 1)
+        tag_parts = TagParts(plan.corpus.tag_set, plan.corpus.separator)
+        parts = ((shard, part_of(job, shard, plan)) for shard in shards)
+        with_ids = ((part, ids_of(job, shard, part, strings)) for shard, part in parts)
+        counted = (template_counts(part, t, ids, int(ids[-2]) + 1) for part, ids in with_ids)
+        return merged(counted, lambda several: merge_counts(several, tag_parts, 1))
+
+
+def merged(values: Iterable[Value], merge: Callable[[list[Value]], Value]) -> Value:
+    """Merge values as they come, a few at a time, so that no more are in memory."""
+    waiting: list[Value] = []
+    for value in values:
+        waiting.append(value)
+        if len(waiting) == MERGED_TOGETHER:
+            waiting = [merge(waiting)]
+    return merge(waiting)
 
 
 def encoded(
@@ -151,19 +161,29 @@ def encoded(
 
 def objective_of(
     job: Job, shard: Shard, plan: Plan, numbering: Numbering, name: str, selection: Selection | None
-) -> tuple[dict[str, Any], np.ndarray]:
-    """Return the state of the objective of a shard's sentences, or of a selection of them, and its parameters."""
+) -> tuple[PenalizedLikelihood, np.ndarray]:
+    """Return the objective of a shard's sentences, or of a selection of them, and the numbers of its parameters.
 
-    def make() -> tuple[dict[str, Any], np.ndarray]:
+    On disk there is only its state, without the arrays that an evaluation fills.
+    """
+
+    def make() -> tuple[PenalizedLikelihood, np.ndarray]:
         corpus, layout, params = encoded(job, shard, plan, numbering)
         groups = None if selection is None else [selection[shard.number]]
-        objective = PenalizedLikelihood(corpus, layout, 0.0, groups=groups)
+        objective = PenalizedLikelihood(corpus, layout, 0.0, worker_threads(), groups=groups)
         objective.scale = 1.0  # selections are scaled up as a whole
-        state = vars(objective)
-        return {key: state[key] for key in state if key not in ("residual", "pool")}, params
+        return objective, params
 
-    kept: tuple[dict[str, Any], np.ndarray] = store_of(job.token, job.on_disk).get((shard.number, name), make)
-    return kept
+    def make_state() -> tuple[dict[str, Any], np.ndarray]:
+        objective, params = make()
+        return {key: value for key, value in vars(objective).items() if key not in ("residual", "pool")}, params
+
+    store, key = store_of(job.token, job.on_disk), (shard.number, name)
+    if not job.on_disk:
+        kept: tuple[PenalizedLikelihood, np.ndarray] = store.get(key, make)
+        return kept
+    state, params = store.get(key, make_state)
+    return revived(state, worker_threads()), params
 
 
 def revived(state: dict[str, Any], threads: int) -> PenalizedLikelihood:
@@ -203,8 +223,7 @@ def evaluate(
         for shard in shards:
             if selection is not None and not len(selection[shard.number]):
                 continue
-            state, params = objective_of(job, shard, plan, numbering, name, selection)
-            objective = revived(state, worker_threads())
+            objective, params = objective_of(job, shard, plan, numbering, name, selection)
             if method == "curvature":
                 loss, result = 0.0, objective.curvature(weights.at(params))
             else:
@@ -215,11 +234,11 @@ def evaluate(
 
 
 def add_rounded(total: np.ndarray, params: np.ndarray, values: np.ndarray, quantum: float) -> None:
-    """Add values, rounded to multiples of the quantum."""
-    scaled = values / quantum
-    if not np.abs(scaled).max(initial=0.0) < 2.0**62:
+    """Add values, rounded to multiples of the quantum; the array of values is used up."""
+    values *= 1 / quantum  # a power of 2, so exact
+    if not max(values.max(initial=0.0), -values.min(initial=0.0)) < 2.0**62:
         raise TrainingError(f"the loss of a shard is too steep: expected numbers below {2.0**62 * quantum:g}")
-    total[params] += np.rint(scaled).astype(np.int64)
+    total[params] += np.rint(values, out=values).astype(np.int64)
 
 
 def add(a: Sums, b: Sums) -> Sums:
