@@ -6,6 +6,7 @@ submitted once more.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 ATTEMPTS = 10  # of a task whose workers die
-PATIENCE = 60  # seconds to wait for a first worker, in each attempt
+PATIENCE = 60  # seconds to wait for a first worker
+TimeoutErrors = (TimeoutError, asyncio.TimeoutError)  # one and the same from Python 3.11 on
 Result = TypeVar("Result")
 
 
@@ -88,7 +90,7 @@ class ShardWorkers:
 
     def run(self, task: Callable[..., Any], job: Any, *args: Any) -> list[Any]:
         """Run a task on every worker with its shards and return the results; `Shared` arguments are sent once."""
-        return self.retried(lambda: self.client.gather(self.submit(task, job, args)), args)
+        return self.retried(lambda: list(map(self.result, self.submit(task, job, args))), args)
 
     def sum(self, task: Callable[..., Any], add: Callable[[Any, Any], Any], job: Any, *args: Any) -> Any:
         """Run a task on every worker with its shards, and add the results of two workers at a time."""
@@ -99,7 +101,7 @@ class ShardWorkers:
                 pairs = zip(futures[::2], futures[1::2], strict=False)
                 added = [self.client.submit(add, a, b, pure=False) for a, b in pairs]
                 futures = added + futures[len(futures) // 2 * 2 :]
-            return futures[0].result()
+            return self.result(futures[0])
 
         return self.retried(work, args)
 
@@ -118,6 +120,15 @@ class ShardWorkers:
                 place = {"workers": [worker], "allow_other_workers": True}  # elsewhere, if it dies
                 futures.append(self.client.submit(task, job, own, *values, pure=False, **place))
         return futures
+
+    def result(self, future: Future) -> Any:
+        """Wait for a result as long as there are workers."""
+        while True:
+            try:
+                return future.result(timeout=PATIENCE)
+            except TimeoutErrors:
+                if not self.client.nthreads():
+                    raise TaggerError(f"scheduler: expected workers, got none for {PATIENCE} seconds") from None
 
     def retried(self, work: Callable[[], Result], args: Sequence[Any]) -> Result:
         """Return what `work` returns; repeat it after the death of a worker."""
