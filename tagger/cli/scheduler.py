@@ -35,7 +35,7 @@ class SchedulerType(click.ParamType):
 
 def scheduler_option(help: str) -> Any:
     """Add `--scheduler`."""
-    shown = f"{help} on a Dask cluster: local:N for N processes here, or e.g. tcp://10.0.0.1:8786."
+    shown = f"{help} on a Dask cluster: local:N for N processes here, or e.g. tcp://scheduler:8786."
     return click.option("--scheduler", type=SchedulerType(), metavar="ADDRESS", help=shown)
 
 

@@ -64,7 +64,7 @@ def start_dying():
 
 def test_an_address_or_a_number_of_processes_is_expected():
     assert check_scheduler("local:3") == 3
-    assert check_scheduler("tcp://10.0.0.1:8786") is None
+    assert check_scheduler("tcp://scheduler:8786") is None
     for wrong in ("local", "local:0", "local:-1", "10.0.0.1:8786", "http://x"):
         with pytest.raises(TaggerError, match="scheduler"):
             check_scheduler(wrong)

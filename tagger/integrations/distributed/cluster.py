@@ -47,7 +47,7 @@ def check_scheduler(scheduler: str) -> int | None:
             return int(match[1])
     elif REMOTE.fullmatch(scheduler):
         return None
-    raise TaggerError(f"scheduler: expected local:N or an address such as tcp://10.0.0.1:8786, got {scheduler!r}")
+    raise TaggerError(f"scheduler: expected local:N or an address such as tcp://scheduler:8786, got {scheduler!r}")
 
 
 @contextmanager
