@@ -33,7 +33,7 @@ cat <<TEXT
 
 # next steps
 . ${VENV:-.venv}/bin/activate                                      # makes the command tagger available in this terminal
-mkdir ~/tagging && cp -r data ~/tagging && cd ~/tagging   # a folder to work in
+mkdir -p ~/tagging && cp -r data ~/tagging && cd ~/tagging   # a folder to work in
 tagger train data/english-train.txt                       # writes model.npz
 echo "It's a start." | tagger tag --tokenize
 Continue with docs/tutorial.md.

@@ -64,6 +64,13 @@ def test_labels_may_be_read_the_other_way(tmp_path):
         read_annotations(str(tmp_path / "b.jsonl"), "doccano", meaning="tags")
 
 
+def test_a_forgotten_word_does_not_turn_tags_into_spans():
+    texts = [LabeledText("a b c", (Label(0, 1, "X"), Label(4, 5, "Y"))), LabeledText("d", ())]
+    assert [sentence.tags for sentence in as_sentences(texts, None, "file")] == [("X", "?", "Y"), ("?",)]
+    texts = [LabeledText("a b c", (Label(0, 1, "PER"),))]
+    assert [sentence.tags for sentence in as_sentences(texts, None, "file")] == [("B-PER", "O", "O")]
+
+
 def test_where_annotators_disagree_a_word_is_open():
     texts = [
         LabeledText("a b", (Label(0, 1, "X"), Label(2, 3, "Y")), key="1"),
@@ -82,7 +89,7 @@ def test_label_studio_has_several_annotators_and_predictions(tmp_path):
     task = {"id": 3, "data": {"text": "Anna left"}, "annotations": [{"result": first}, {"result": second}, cancelled]}
     (tmp_path / "a.json").write_text(json.dumps([task, {"data": {"text": "No labels"}}]))
     sentences = read_annotations(str(tmp_path / "a.json"), "label-studio")
-    assert [s.tags for s in sentences] == [("?", "O"), ("O", "O")]
+    assert [s.tags for s in sentences] == [("?", "O")]
     write_annotations(str(tmp_path / "b.json"), SPANS, "label-studio", suggested=True)
     written = json.loads((tmp_path / "b.json").read_text())
     assert "annotations" not in written[0] and written[0]["predictions"][0]["result"][0]["value"]["labels"] == ["LOC"]

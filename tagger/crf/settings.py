@@ -11,7 +11,6 @@ import numpy as np
 from tagger.corpus.labels import check_dev
 from tagger.errors import CorpusError, TrainingError
 from tagger.escaping import quote
-from tagger.evaluation.spans import check_metric
 from tagger.features.template import FEATURES_TEMPLATE, Template, token_values
 from tagger.models.checkpoint import corpus_fingerprint, fingerprint
 from tagger.sentence import FEATURES, Sentence, is_featured, is_wordless
@@ -37,6 +36,8 @@ def check_settings(model: CRFTagger) -> None:
 
 def check_dev_set(model: CRFTagger, dev: Sequence[Sentence] | None) -> None:
     """Refuse a dev set that cannot be scored, before training begins."""
+    from tagger.evaluation.spans import check_metric
+
     check_dev(model.classes_, dev)
     check_metric(model.metric, model.scheme_)
     if dev and model.features_.valued:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,8 @@ class ScoreTable:
 
     def to_csv(self: Any) -> str:
         """Return the scores of each tag as CSV; rates are fractions, and empty where they are not defined."""
+        import csv
+
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(HEADS)

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tagger.errors import CorpusError, several
 from tagger.escaping import quote
-from tagger.features.phrases import PhraseList
-from tagger.features.syntax import LIST_PREFIX, NUMBER_PREFIX
-from tagger.features.token_values import ObservedSentence, finite
 from tagger.normalization import NFC, NormalizationForm, normalized, normalized_sentences
 from tagger.sentence import Sentence, Words, columns_of, words_of
+
+if TYPE_CHECKING:
+    from tagger.features.phrases import PhraseList
 
 FeatureFunction = Callable[[Sentence], Sequence[Any]]  # from a sentence to a dict, or list of strings, for each token
 Observed = list[Any]  # sentences as lists of tokens, each a word or a tuple of a word and the values of sources
@@ -47,6 +47,8 @@ class Observer:
             tokens = [list(zip(*parts, strict=True)) for parts in zip(words, *values, strict=True)]
         if not self.valued:
             return tokens
+        from tagger.features.token_values import ObservedSentence
+
         return [
             ObservedSentence(own, self.all_values(sentence), line(sentence))
             for own, sentence in zip(tokens, sentences, strict=True)
@@ -54,6 +56,8 @@ class Observer:
 
     def values(self, source: str, sentences: Sequence[Sentence | Words], words: Sequence[Words]) -> Sequence[Any]:
         """Return the values of a source at the tokens of each sentence."""
+        from tagger.features.syntax import LIST_PREFIX
+
         if source.startswith(LIST_PREFIX):
             return self.lists[source.removeprefix(LIST_PREFIX)].places(words)
         return [self.column_values(source, sentence) for sentence in sentences]
@@ -76,6 +80,8 @@ class Observer:
 
     def token_values(self, source: str, sentence: Sentence | Words) -> Any:
         """Return the values of a column of numbers, as an array (T,), or of dicts."""
+        from tagger.features.syntax import NUMBER_PREFIX
+
         name = source.split(":", 1)[1]
         if source.startswith(NUMBER_PREFIX):
             return read_numbers(self.column(name, sentence), name, sentence)
@@ -109,6 +115,7 @@ def line(sentence: Sentence | Words) -> int | None:
 def read_numbers(column: Sequence[Any], name: str, sentence: Sentence | Words) -> np.ndarray:
     """Read a column of numbers (T,); an error has the place of the first value that is none."""
     from tagger.corpus import line_of
+    from tagger.features.token_values import finite
 
     numbers = np.empty(len(column), np.float32)
     for t, value in enumerate(column):

@@ -21,7 +21,6 @@ from tagger.corpus.partial import OPEN, Choices, read_choices
 from tagger.corpus.schemes import training_scheme
 from tagger.features.word_classes import WordClasses
 from tagger.files import resources
-from tagger.hmm.em import EMCallback, EMTrainer, partial_text
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions, count_bigrams, learn_transitions
 from tagger.hmm.scorer import first_order_scorer, path_terms, second_order_scorer
@@ -38,6 +37,7 @@ from tagger.words.overlap import fingerprints
 from tagger.words.windows import Windows
 
 if TYPE_CHECKING:
+    from tagger.hmm.em import EMCallback
     from tagger.hmm.textbook.emissions import TextbookEmissions
     from tagger.models.labeled import LabeledTables, SparseTable
 
@@ -199,6 +199,8 @@ class HMMTagger(Tagger):
         choices = self.count(sentences, lexicon or {}, classes)
         self.scheme_ = training_scheme(self.scheme, sentences, self.classes_)
         if isinstance(self.emission_model_, EmissionModel):
+            from tagger.hmm.em import EMTrainer, partial_text
+
             for text in partial_text(sentences, choices, self.classes_, self.emission_model_):
                 trainer = EMTrainer(text, self.transition_model_, self.emission_model_)
                 self.transition_model_, self.emission_model_ = trainer.learn(self.em_iterations, watch)

@@ -20,7 +20,6 @@ from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
 from tagger.corpus.labels import tagged_sentences
 from tagger.corpus.schemes import allowed_steps
 from tagger.errors import TaggerError
-from tagger.evaluation.spans import score_by
 from tagger.models.estimator import Taggings
 from tagger.models.results import by_sentence, n_best
 from tagger.models.text import TextMethods
@@ -222,4 +221,6 @@ class Predictor(TextMethods, ABC):
             The share of tokens with the right tag, or F1 of the spans; 0.0 without any.
         """
         gold = tagged_sentences(X, y, featured=FEATURES in self.wanted_columns_)
+        from tagger.evaluation.spans import score_by
+
         return score_by(self.metric, gold, self.predict(gold)) or 0.0

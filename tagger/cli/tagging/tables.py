@@ -13,7 +13,6 @@ from tagger.cli.console import report_written
 from tagger.cli.options import MODEL_TOKENIZER, is_given
 from tagger.cli.tagging.folder import tag_into_folder
 from tagger.corpus.tokenizers import TOKENIZERS
-from tagger.corpus.tokenizers.records import TEXT_COLUMN
 from tagger.errors import several
 from tagger.models.store import load_model
 from tagger.tagging.folder import WHOLE, Part, is_folder
@@ -49,6 +48,7 @@ def check_table_options(files: Sequence[str], output: str) -> None:
 
 def tag_tables(files: Sequence[str], output: str, part: Part | None, bar: AbstractContextManager[Any]) -> None:
     """Tag tables: words and tags of a column of texts, or tags of a column of word lists, become new columns."""
+    from tagger.corpus.tokenizers.records import TEXT_COLUMN
     from tagger.integrations.arrow import BatchTagger, TableJob, need_pyarrow
 
     check_table_options(files, output)

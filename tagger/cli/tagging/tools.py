@@ -10,13 +10,11 @@ import click
 from tagger.cli.console import report_written, skipped_lines
 from tagger.cli.options import choice_option, combine, value_option
 from tagger.corpus import render
-from tagger.corpus.annotation import TOOLS, write_annotations
-from tagger.corpus.annotation.labels import MEANINGS
+from tagger.corpus.annotation import MEANINGS, TOOLS, write_annotations
 from tagger.errors import several
 from tagger.files.reading import Lines
 from tagger.files.writing import open_output
 from tagger.tagging.annotator import Annotator
-from tagger.tagging.doubtful import pick_doubtful
 from tagger.tagging.folder import is_folder
 from tagger.tagging.inputs import Sentences
 from tagger.tagging.render import SentenceRenderer
@@ -25,7 +23,7 @@ to_tool_option = choice_option("--to-tool", TOOLS, "Write the file of an annotat
 tool_options = combine(
     choice_option("--from-tool", TOOLS, "Read the file of an annotation tool."),
     to_tool_option,
-    choice_option("--labels", MEANINGS, "Meaning of labels.  [default: tags if each word has one, else spans]"),
+    choice_option("--labels", MEANINGS, "Meaning of labels.  [default: tags if most words have one, else spans]"),
 )
 doubtful_options = combine(
     value_option(
@@ -56,6 +54,8 @@ def write_doubtful(
     quiet: bool,
 ) -> None:
     """Tag the sentences that the model is least sure of, and write them: as suggestions if a tool is named."""
+    from tagger.tagging.doubtful import pick_doubtful
+
     sentences = chain.from_iterable(reader.read(lines)[0] for lines in inputs)
     picked = annotator.start()(pick_doubtful(annotator.model, sentences, count))
     if to_tool:

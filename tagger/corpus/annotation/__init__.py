@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from tagger.corpus.annotation.labels import LabeledText, as_sentences, labeled_texts
 from tagger.sentence import Sentence
 
+TAGS, SPANS = MEANINGS = ("tags", "spans")  # of labels
 TOOLS = {"doccano": "doccano", "prodigy": "prodigy", "label-studio": "label_studio", "brat": "brat"}
 
 
@@ -37,17 +37,21 @@ def read_annotations(path: str, name: str, encoding: str = "utf-8", meaning: str
         The tool, one of `TOOLS`.
     encoding : str
     meaning : {"tags", "spans"}, optional
-        Whether a label is the tag of a word or a span of words. By default labels are tags if each word has one.
+        Whether a label is the tag of a word or a span of words. By default labels are tags if all of them are on
+        single words, and most words have one.
 
     Returns
     -------
     list of Sentence
         Where several annotators disagree about a word, its tag is `?`.
     """
-    texts: list[LabeledText] = tool(name).read(path, encoding)
-    return as_sentences(texts, meaning, path)
+    from tagger.corpus.annotation.labels import as_sentences
+
+    return as_sentences(tool(name).read(path, encoding), meaning, path)
 
 
 def write_annotations(path: str, sentences: Sequence[Sentence], name: str, suggested: bool = False) -> None:
     """Write sentences as a tool's file; `suggested` says that the labels are a model's, to be looked at."""
+    from tagger.corpus.annotation.labels import labeled_texts
+
     tool(name).write(path, labeled_texts(sentences), suggested)

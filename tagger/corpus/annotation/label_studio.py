@@ -21,7 +21,7 @@ NAMES = {"from_name": "label", "to_name": "text", "type": "labels"}
 
 
 def read(path: str, encoding: str) -> list[LabeledText]:
-    """Read the annotations of all tasks; cancelled ones are left out, a task without any has no labels."""
+    """Read the annotations of all tasks; cancelled ones are left out, and so are tasks that nobody has annotated."""
     lines = Lines(path, encoding)
     try:
         tasks = json.loads("\n".join(lines))
@@ -36,7 +36,7 @@ def read(path: str, encoding: str) -> list[LabeledText]:
         text = text_of(data if isinstance(data, dict) else {}, "text", place)
         given = [each for each in task.get("annotations") or [] if not each.get("was_cancelled")]
         source = other_keys(task, "annotations", "predictions")
-        for annotation in given or [{}]:
+        for annotation in given:
             results = [result for result in annotation.get("result") or [] if "labels" in result.get("value", {})]
             labels = tuple(read_label(result["value"], text, place) for result in results)
             texts.append(LabeledText(text, labels, source, key=f"task {number}" if len(given) > 1 else ""))

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from tagger.corpus.annotation import SPANS, TAGS
 from tagger.corpus.schemes import NO_TYPE, OUTSIDE, find_spans, recognize_scheme
 from tagger.errors import CorpusError
 from tagger.escaping import quote
 from tagger.sentence import ANY, NO_TAG, Sentence
 
 LAYOUT = "annotation"
-TAGS, SPANS = MEANINGS = ("tags", "spans")
 WORD = re.compile(r"\S+")
 
 
@@ -45,9 +45,7 @@ def as_sentences(texts: Sequence[LabeledText], meaning: str | None, name: str) -
     """Make tagged sentences; the texts of several annotators become one sentence."""
     groups = list(grouped(texts))
     words = [word_bounds(group) for group in groups]
-    if meaning is None:
-        whole = all(covers_words(text, bounds) for group, bounds in zip(groups, words, strict=True) for text in group)
-        meaning = TAGS if whole and any(text.labels for text in texts) else SPANS
+    meaning = meaning or likely_meaning(groups, words)
     read = word_tags if meaning == TAGS else span_tags
     sentences = []
     for number, (group, bounds) in enumerate(zip(groups, words, strict=True), 1):
@@ -80,9 +78,16 @@ def word_bounds(group: Sequence[LabeledText]) -> list[tuple[int, int]]:
     return bounds
 
 
-def covers_words(text: LabeledText, bounds: Sequence[tuple[int, int]]) -> bool:
-    """Return whether each word has a label of its own, and there are no other labels."""
-    return sorted(label[:2] for label in text.labels) == list(bounds)
+def likely_meaning(groups: Sequence[Sequence[LabeledText]], words: Sequence[Sequence[tuple[int, int]]]) -> str:
+    """Return what labels mean: tags if all are on single words, and most words of labelled texts have one."""
+    labeled = total = 0
+    for group, bounds in zip(groups, words, strict=True):
+        single = set(bounds)
+        for text in group:
+            if any(label[:2] not in single for label in text.labels):
+                return SPANS
+            labeled, total = labeled + len(text.labels), total + (len(bounds) if text.labels else 0)
+    return TAGS if 2 * labeled > total else SPANS
 
 
 def word_tags(text: LabeledText, bounds: Sequence[tuple[int, int]], place: str) -> list[str]:
