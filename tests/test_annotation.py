@@ -9,6 +9,7 @@ from tagger import HMMTagger, Sentence, read_corpus, write_corpus
 from tagger.corpus.annotation import TOOLS, read_annotations, write_annotations
 from tagger.corpus.annotation.labels import Label, LabeledText, as_sentences
 from tagger.errors import CorpusError
+from tagger.tagging.constraints import Constraints
 from tagger.tagging.doubtful import margins, pick_doubtful
 
 TAGGED = [Sentence(["The", "dog", "barks", "."], ["DT", "NN", "VBZ", "."]), Sentence(["Ja"], ["UH"])]
@@ -154,6 +155,13 @@ def test_doubtful_sentences_are_those_with_the_least_margin(unsure):
     assert [sentence.words for sentence in picked] == [words for words in distinct if words in least]
     assert pick_doubtful(unsure, sentences, 100) == [Sentence(words) for words in distinct]
     assert pick_doubtful(unsure, [Sentence([])], 3) == []
+
+
+def test_nothing_is_doubtful_where_constraints_leave_no_choice(unsure):
+    constraints = Constraints(unsure.classes_, {"c": ("X",)})
+    sentences = [Sentence(["c"]), Sentence(["a", "b"])]
+    assert margins(unsure, sentences, constraints.allowed)[0] == pytest.approx(1)
+    assert pick_doubtful(unsure, sentences, 1, constraints.allowed) == [sentences[1]]
 
 
 def test_tag_writes_doubtful_sentences_for_tools(tmp_path, models):

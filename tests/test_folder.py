@@ -1,6 +1,7 @@
 """`tag -o FOLDER/`: an output per input, finished files are skipped, parts of all give the files of a single run."""
 
 import json
+import os
 import shutil
 from itertools import chain
 
@@ -41,6 +42,12 @@ def test_a_file_in_is_a_file_out(texts):
     assert record["input"]["name"] == record["output"] == "dog.txt" and record["tokens"] == 8
 
 
+def test_any_number_of_jobs_gives_the_same_files(texts):
+    tag(texts, "-o", "one/", "--jobs", 1)
+    assert tag(texts, "-o", "two/", "--jobs", 2).code == 0
+    assert files(texts / "two") == files(texts / "one")
+
+
 def test_all_parts_give_the_files_of_one_run(texts):
     tag(texts, "-o", "whole/")
     for number in (3, 1, 2):
@@ -71,6 +78,11 @@ def change_output(folder):
     return {"dog.txt"}
 
 
+def damage_output(folder):
+    (folder / "out" / "dog.txt").write_text("broken\n")
+    return {"dog.txt"}
+
+
 def damage_record(folder):
     (folder / "out" / "manifest" / "dog.txt.json").write_text("{")
     return {"dog.txt"}
@@ -82,7 +94,7 @@ def change_model(folder):
     return set(TEXTS)
 
 
-@pytest.mark.parametrize("change", [change_input, change_output, damage_record, change_model])
+@pytest.mark.parametrize("change", [change_input, change_output, damage_output, damage_record, change_model])
 def test_what_has_changed_is_done_again(texts, change):
     tag(texts, "-o", "out/")
     before = modification_times(texts / "out")
@@ -107,7 +119,7 @@ def test_other_options_do_all_again(texts):
 
 def test_a_faulty_file_leaves_no_output_and_the_others_finished(texts):
     (texts / "in" / "cow.txt").write_bytes(b"good line .\n" * 5000 + b"\xff\n")
-    done = tag(texts, "-o", "out/")
+    done = tag(texts, "-o", "out/", "--jobs", 1)
     assert done.code == 1 and "cow.txt:5001" in done.err
     assert {path.name for path in (texts / "out").glob("*.txt")} == {"ant.txt", "cat.txt"}
     (texts / "in" / "cow.txt").write_text("mended .\n")
@@ -132,6 +144,33 @@ def test_a_folder_needs_files_and_keeps_inputs(texts):
     assert run(texts, "tag", "-m", "hmm.npz", "-o", "out/", input="a b\n").code == 2
     done = tag(texts, "-o", "in/")
     assert done.code == 1 and "input" in done.err and files(texts / "in") == {n: t.encode() for n, t in TEXTS.items()}
+
+
+def test_nothing_that_is_read_is_replaced(texts):
+    (texts / "lex").mkdir()
+    (texts / "lex" / "dog.txt").write_text("dog\tNN\n")
+    done = run(texts, "tag", "in/dog.txt", "-m", "hmm.npz", "--lexicon", "lex/dog.txt", "-o", "lex/")
+    assert done.code == 1 and "input" in done.err and (texts / "lex" / "dog.txt").read_text() == "dog\tNN\n"
+    folder = TaggingFolder(str(texts / "in"), [], {}, "slash")
+    with pytest.raises(FileError, match="input"):
+        folder.tasks([f"file://{texts}/in/dog.txt"])
+
+
+def test_a_pipe_is_refused(texts):
+    os.mkfifo(texts / "pipe")
+    done = run(texts, "tag", "pipe", "in/dog.txt", "-m", "hmm.npz", "-o", "out/")
+    assert done.code == 1 and "pipe" in done.err and not (texts / "out").exists()
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(texts):
+    (texts / "out").write_text("")
+    done = tag(texts, "-o", "out/")
+    assert done.code == 1 and "out" in done.err
+
+
+def test_a_file_given_twice_counts_once(texts):
+    done = run(texts, "tag", "in/dog.txt", "in/dog.txt", "-m", "hmm.npz", "-o", "out/")
+    assert "1 file," in done.err and "before" not in done.err
 
 
 def test_two_inputs_of_one_name_are_refused():

@@ -93,6 +93,14 @@ def test_figures_are_files_of_their_own(evaluation):
     assert str(evaluation.confusions[0].count) in counts
 
 
+def test_errors_among_other_tags_are_coloured():
+    tags = [f"T{i}" for i in range(20)]
+    wrong = evaluate([Sentence(["w"] * 20, tags)], [tags[1:] + tags[:1]])
+    root = ElementTree.fromstring(confusion_figure(wrong))
+    last = [e for e in root.iter() if e.tag.endswith("rect")][-1]  # where the other tags cross
+    assert last.get("class").startswith("s")
+
+
 def test_a_learning_curve_is_drawn():
     curve = LearningCurve(POINTS, "span-f1")
     assert curve == POINTS and "span-f1, %" in parts(curve._repr_html_()).texts

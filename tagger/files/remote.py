@@ -9,6 +9,7 @@ has the final name.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import os
 import re
@@ -20,6 +21,7 @@ from tagger.errors import FileError
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # at least two letters: C:// is a drive
 OBJECT_STORES = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oci", "oss", "memory")  # replace objects as a whole
+WEB = ("http://", "https://")  # servers that need not say that a page has changed
 BLOCK = 1 << 20  # bytes requested per read
 
 
@@ -98,9 +100,12 @@ def remote_size(path: str) -> int:
 
 
 def remote_key(path: str) -> str:
-    """Return a text that changes whenever the file does, such as its entity tag."""
+    """Return a text that changes whenever the file does, such as its entity tag; of a web page, a hash of its bytes."""
     store, name = file_system(path)
     try:
+        if path.startswith(WEB):
+            with open_remote(path) as stream:
+                return hashlib.sha256(stream.read()).hexdigest()
         return str(store.ukey(name))
     except Exception as error:
         raise FileError(f"cannot read {path}: {explained(error).strerror}") from error

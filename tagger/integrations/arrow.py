@@ -85,11 +85,22 @@ class BatchTagger:
         if self.column not in schema.names:
             names = ", ".join(map(quote, schema.names))
             raise TaggerError(f"expected a column {quote(self.column)}, got {names}. Name one of these.")
+        self.check_type(schema.field(self.column).type)
         if twice := [name for name in self.outputs or () if name in schema.names]:
             raise TaggerError(f"expected a table without a column {quote(twice[0])}, got one. Rename it.")
         for field in self.fields():
             schema = schema.append(field)
         return schema
+
+    def check_type(self, column: Any) -> None:
+        """Refuse a column that has no texts, or no lists of words."""
+        types = need_pyarrow().types
+        texts = types.is_string(column) or types.is_large_string(column)
+        lists = types.is_list(column) or types.is_large_list(column)
+        strings = lists and (types.is_string(column.value_type) or types.is_large_string(column.value_type))
+        if not (texts if self.text_column is not None else strings):
+            expected = "texts" if self.text_column is not None else "lists of words"
+            raise TaggerError(f"column {quote(self.column)}: expected {expected}, got the type {column}.")
 
     def __call__(self) -> Callable[[Any], Any]:
         pa = need_pyarrow()

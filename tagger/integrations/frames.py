@@ -7,7 +7,7 @@ from typing import Any
 
 from tagger.errors import TaggerError
 from tagger.escaping import quote
-from tagger.integrations.rows import MODEL_TOKENIZER, chosen_outputs, tag_rows
+from tagger.integrations.rows import MODEL_TOKENIZER, chosen_outputs, is_nan, tag_rows
 from tagger.models.predictor import Predictor
 from tagger.models.store import load_model
 
@@ -51,6 +51,8 @@ def tag(
         raise TaggerError(f"expected a column {quote(column)}, got {names}. Name one of these.")
     values = frame[column].to_list()
     texts = any(isinstance(value, str) for value in values)
+    if strange := [value for value in values if isinstance(value, int | float) and not is_nan(value)]:
+        raise TaggerError(f"column {quote(column)}: expected texts or lists of words, got {strange[0]!r}.")
     wanted = chosen_outputs(outputs, texts)
     if twice := [name for name in wanted if name in frame.columns]:
         raise TaggerError(f"expected a frame without a column {quote(twice[0])}, got one. Rename it.")

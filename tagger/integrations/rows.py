@@ -6,6 +6,7 @@ A row stays a row. A text may have several sentences; the lists of its row hold 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -77,6 +78,11 @@ def tag_rows(
 
 def sentences_of(value: Any, language: str | None) -> list[Sentence] | None:
     """Return the sentences of a value; None for a missing one, which pandas may write as NaN or NA."""
-    if value is None or isinstance(value, float) or type(value).__name__ == "NAType":
+    if value is None or type(value).__name__ == "NAType" or is_nan(value):
         return None
     return tokenize(value, language) if isinstance(value, str) else [Sentence(value)]
+
+
+def is_nan(value: Any) -> bool:
+    """Return whether a value is the number NaN."""
+    return isinstance(value, float) and math.isnan(value)

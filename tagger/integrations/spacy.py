@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,17 +47,37 @@ PENN = {tag: universal for universal, tags in UNIVERSAL.items() for tag in tags.
 
 
 class TaggerComponent:
-    """A model as a component of a spaCy pipeline."""
+    """A model as a component of a spaCy pipeline.
 
-    def __init__(self, model: Tagger, name: str = FACTORY) -> None:
+    A model that is named by its path is loaded on first use: a pipeline from disk has its own copy, and needs no file
+    of that path.
+    """
+
+    def __init__(self, model: Tagger | str, name: str = FACTORY) -> None:
         self.name = name
-        self.use(model)
+        self.path = model if isinstance(model, str) else None
+        if isinstance(model, Tagger):
+            self.use(model)
+
+    @cached_property
+    def model(self) -> Tagger:
+        """The model."""
+        return load_model(self.path or "")
 
     def use(self, model: Tagger) -> None:
-        """Set the model, and find out what its tags are."""
+        """Set the model."""
         self.model = model
-        self.universal = set(model.classes_) <= UNIVERSAL.keys()
-        self.penn = not self.universal and sum(tag in PENN for tag in model.classes_) * 2 > len(model.classes_)
+
+    @property
+    def universal(self) -> bool:
+        """Whether the tags are universal ones."""
+        return set(self.model.classes_) <= UNIVERSAL.keys()
+
+    @property
+    def penn(self) -> bool:
+        """Whether the tags are those of the Penn Treebank, most of them."""
+        tags = self.model.classes_
+        return not self.universal and sum(tag in PENN for tag in tags) * 2 > len(tags)
 
     def __call__(self, doc: Doc) -> Doc:
         """Tag a document in place."""
@@ -70,6 +91,7 @@ class TaggerComponent:
     def tagged(self, docs: Sequence[Doc]) -> Iterator[Doc]:
         """Tag documents together and yield them."""
         sentences = [[token for token in sentence if not token.is_space] for doc in docs for sentence in parts(doc)]
+        universal, penn = self.universal, self.penn
         tags = self.model.predict([[token.text for token in sentence] for sentence in sentences])
         for doc in docs:
             for token in doc:
@@ -77,11 +99,11 @@ class TaggerComponent:
                     token.tag_, token.pos_ = SPACE_TAG, SPACE
         for sentence, of_sentence in zip(sentences, tags, strict=True):
             for token, tag in zip(sentence, of_sentence, strict=True):
-                if self.universal:
+                if universal:
                     token.pos_ = tag
                 else:
                     token.tag_ = tag
-                if self.penn:
+                if penn:
                     token.pos_ = PENN.get(tag, "X")
         yield from docs
 
@@ -119,4 +141,4 @@ def make_component(nlp: Language, name: str, model: Any) -> TaggerComponent:
     """Make the component; `model` is the path or name of a model."""
     if not isinstance(model, str):
         raise TaggerError(f"model: expected the path or name of a model, got {model!r}.")
-    return TaggerComponent(load_model(model), name)
+    return TaggerComponent(model, name)

@@ -47,7 +47,8 @@ def confusion_figure(evaluation: Evaluation) -> str:
     grid = confusion_grid(evaluation)
     names = [*grid.tags, *([OTHERS] if grid.others else [])]
     size = CELL * len(names)
-    most = max((n for i, row in enumerate(grid.counts) for j, n in enumerate(row) if i != j), default=0)
+    right = {(i, i) for i in range(len(grid.tags))}  # where the last row and column cross there are only errors
+    most = max((n for i, row in enumerate(grid.counts) for j, n in enumerate(row) if (i, j) not in right), default=0)
     parts = [text(MARGIN + size / 2, 12, "predicted tag"), rotated(10, MARGIN + size / 2, "gold tag")]
     for i, name in enumerate(names):
         middle = MARGIN + CELL * (i + 0.5)
@@ -55,16 +56,16 @@ def confusion_figure(evaluation: Evaluation) -> str:
             text(MARGIN - 4, middle + 4, short(name), "left"),
             rotated(middle + 4, MARGIN - 4, short(name), "start"),
         ]
-        parts += [cell(i, j, grid.counts[i][j], most) for j in range(len(names))]
+        parts += [cell(i, j, grid.counts[i][j], 0 if (i, j) in right else most) for j in range(len(names))]
     worst = "; ".join(f"{c.gold} as {c.guess}: {c.count}" for c in evaluation.confusions[:5])
     drawn = picture("confusions", "Confusions", f"Most frequent: {worst}.", parts, MARGIN + size + 6)
     return standalone(drawn.replace(f"0 0 {WIDTH} ", f"0 0 {max(WIDTH, MARGIN + size + 6)} ", 1))
 
 
 def cell(i: int, j: int, count: int, most: int) -> str:
-    """Draw a cell of the matrix: darker for more errors; the diagonal, which has no errors, without colour."""
+    """Draw a cell of the matrix: darker for more errors, at most `most`; without colour if these are no errors."""
     x, y = MARGIN + CELL * j, MARGIN + CELL * i
-    shade = 0 if i == j or not count else 1 + round((SHADES - 1) * math.log(count) / (math.log(most) or 1))
+    shade = 0 if not (most and count) else 1 + round((SHADES - 1) * math.log(count) / (math.log(most) or 1))
     style = f"s{shade}" if shade else "cell"
     number = "mark small" if not shade else "small light" if shade > 4 else "small dark"
     box = f'<rect class="{style}" x="{x}" y="{y}" width="{CELL}" height="{CELL}"/>'

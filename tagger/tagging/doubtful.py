@@ -12,19 +12,21 @@ from itertools import islice
 
 import numpy as np
 
-from tagger.models.predictor import Predictor
+from tagger.models.predictor import Allowed, Predictor
 from tagger.sentence import Sentence
 
 BLOCK_SENTENCES = 1000
 
 
-def pick_doubtful(model: Predictor, sentences: Iterable[Sentence], count: int) -> list[Sentence]:
-    """Return the `count` sentences with the least margins, in the order of the input, without tags."""
+def pick_doubtful(
+    model: Predictor, sentences: Iterable[Sentence], count: int, allowed: Allowed | None = None
+) -> list[Sentence]:
+    """Return the `count` sentences with the least margins, in the order of the input; `allowed` restricts the tags."""
     kept: list[tuple[float, int, Sentence]] = []  # a heap with the largest margin first
     words: set[Sequence[str]] = set()  # of the sentences in the heap
     source, number = iter(sentences), 0
     while block := list(islice(source, BLOCK_SENTENCES)):
-        for sentence, margin in zip(block, margins(model, block), strict=True):
+        for sentence, margin in zip(block, margins(model, block, allowed), strict=True):
             number += 1
             entry = (-margin, -number, sentence)
             if not len(sentence) or sentence.words in words or (len(kept) == count and entry[:2] < kept[0][:2]):
@@ -37,10 +39,12 @@ def pick_doubtful(model: Predictor, sentences: Iterable[Sentence], count: int) -
     return [sentence for _, _, sentence in sorted(kept, key=lambda entry: -entry[1])]
 
 
-def margins(model: Predictor, sentences: Sequence[Sentence]) -> list[float]:
-    """Return the least difference between the two most probable tags of a token, for each sentence."""
-    out = []
-    for P in model.predict_marginals(sentences):  # (T, K)
-        best = np.sort(P, axis=1)[:, -2:]
-        out.append(float((best[:, -1] - (best[:, 0] if P.shape[1] > 1 else 0)).min(initial=1.0)))
+def margins(model: Predictor, sentences: Sequence[Sentence], allowed: Allowed | None = None) -> np.ndarray:
+    """Return the least difference between the two most probable tags of a token, for each sentence (B,)."""
+    out = np.ones(len(sentences))
+    for group, lattice in model.lattices(sentences, allowed):
+        P = np.sort(lattice.marginals(), axis=1)  # (N, K)
+        margin = P[:, -1] - (P[:, -2] if P.shape[1] > 1 else 0)
+        of_token = np.repeat(group, [len(sentences[i]) for i in group.tolist()])  # the sentence of each token
+        np.minimum.at(out, of_token, margin)
     return out

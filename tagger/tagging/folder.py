@@ -1,9 +1,9 @@
 """Tag many files into a folder: a file in is a file out, and what is finished is not done again.
 
-Beside the outputs there is a folder `manifest` with one record per output: the input, the models, the options and the
-output, each by its hash. A file is finished if its output is there and its record is the one that this run would
-write; a changed input, model or option makes it unfinished. Records of different files never meet in one file, so that
-many machines may work on parts of the same list at the same time.
+Beside the outputs there is a folder `manifest` with one record per output: the input, the models and the options, each
+by its hash, and the size of the output. A file is finished if its output has that size and its record is the one that
+this run would write. Records of different files never meet in one file, so that many machines may work on parts of the
+same list at the same time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 from tagger.corpus import SUFFIXES, plain_name
 from tagger.errors import FileError
-from tagger.files.reading import exists, open_seekable
+from tagger.files.reading import exists, open_seekable, pipe_identity, reason
 from tagger.files.remote import has_scheme, remote_key
-from tagger.files.writing import atomic_writer
+from tagger.files.writing import atomic_writer, file_size
 from tagger.tagging.workers import Executor
 from tagger.version import __version__
 
@@ -76,9 +76,29 @@ class TaggingFolder:
     options: Record
     format: str
 
-    def tasks(self, sources: Sequence[str], part: Part = WHOLE) -> Iterator[Task]:
-        """Yield the files of a part that are not finished, in the order of their names."""
+    def tasks(self, sources: Sequence[str], part: Part = WHOLE, others: Sequence[str] = ()) -> Iterator[Task]:
+        """Yield the files of a part that are not finished, in the order of their names.
+
+        Nothing is yielded if an output would replace an input, a model, or one of the `others`: files that the
+        options name.
+        """
         targets = self.targets(sorted(sources))
+        self.check(targets, [*sources, *self.models, *others])
+        return self.unfinished(targets, part)
+
+    def check(self, targets: Mapping[str, str], inputs: Sequence[str]) -> None:
+        """Refuse inputs that are no files, and outputs that are inputs."""
+        for path in inputs:
+            if pipe_identity(path) is not None:
+                raise FileError(f"cannot read {path}: expected a file, which can be read twice, got a pipe or folder")
+        protected = {local_name(path) for path in inputs}
+        for name in targets.values():
+            target = join(self.folder, name)
+            if local_name(target) in protected:
+                raise FileError(f"cannot write {target}: it is an input of this command; choose another folder")
+
+    def unfinished(self, targets: Mapping[str, str], part: Part) -> Iterator[Task]:
+        """Yield the files of a part that are not finished."""
         models = [file_hash(path) for path in self.models]
         for source in part.of(list(targets)):
             name = targets[source]
@@ -109,7 +129,8 @@ def run(task: Task, tag_file: TagFile) -> int:
     """Tag a file, then write its record; return the number of tokens."""
     make_folder(task.target)
     tokens = tag_file(task.source, task.target)
-    text = json.dumps(task.record | {"tokens": tokens}, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+    made = {"tokens": tokens, "bytes": file_size(task.target)}
+    text = json.dumps(task.record | made, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
     make_folder(task.record_path)
     with atomic_writer(task.record_path) as stream:
         stream.write(text.encode())
@@ -135,7 +156,8 @@ def finished(task: Task) -> bool:
             record = json.loads(stream.read())
         except ValueError:
             return False
-    return isinstance(record, dict) and {name: record.get(name) for name in task.record} == task.record
+    same = isinstance(record, dict) and {name: record.get(name) for name in task.record} == task.record
+    return same and record.get("bytes") == file_size(task.target)
 
 
 def output_name(source: str, format: str) -> str:
@@ -168,7 +190,18 @@ def join(folder: str, name: str) -> str:
     return f"{folder.rstrip('/')}/{name}" if has_scheme(folder) else str(Path(folder) / name)
 
 
+def local_name(path: str) -> str:
+    """Return a name that is equal for two names of one file; `file://` and the path mean the same."""
+    plain = path.removeprefix("file://")
+    return path if has_scheme(plain) else os.path.realpath(plain)
+
+
 def make_folder(path: str) -> None:
     """Make the local folder of a file; stores need none."""
-    if not has_scheme(path):
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    if has_scheme(path):
+        return
+    folder = Path(path).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {folder}: {reason(error)}") from error

@@ -162,6 +162,28 @@ def test_wrong_usage_of_tables(tmp_path, model, args, code, place):
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
 
 
+@pytest.mark.parametrize(
+    "values, arguments",
+    [
+        ([1, 2], {"text_column": "x"}),
+        ([1.5, None], {"text_column": "x"}),
+        (["a b"], {"word_column": "x"}),
+        ([["a"]], {"text_column": "x"}),
+        ([[1]], {"word_column": "x"}),
+    ],
+)
+def test_a_column_of_another_type_is_refused(model, values, arguments):
+    with pytest.raises(TaggerError, match="'x': expected"):
+        list(tag_batches([pa.RecordBatch.from_pydict({"x": values})], model, **arguments))
+
+
+@pytest.mark.parametrize("option", [["--part", "1/2"], ["--doubtful", "1"], ["--scheduler", "local:1"]])
+def test_options_that_tables_cannot_follow_are_refused(tmp_path, model, option, table):
+    parquet.write_table(table.slice(0, 5), tmp_path / "in.parquet")
+    done = run(tmp_path, "tag", "in.parquet", "-m", model, "--word-column", "words", "-o", "out.parquet", *option)
+    assert done.code == 2 and option[0] in done.err and not (tmp_path / "out.parquet").exists()
+
+
 def test_without_pyarrow_tables_are_refused(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(FileError, match="pip install"), open_table("x.parquet"):

@@ -1,5 +1,7 @@
 """A model as a component of spaCy: tags, batches, processes, files."""
 
+import shutil
+
 import pytest
 from paths import TRAIN
 
@@ -67,6 +69,16 @@ def test_a_pipeline_comes_back_from_disk_and_from_bytes(nlp, tmp_path):
     data = nlp.get_pipe("hmm_crf_tagger").to_bytes()
     other = adapter.TaggerComponent(load_model("english")).from_bytes(data)
     assert other.model.classes_ == nlp.get_pipe("hmm_crf_tagger").model.classes_
+
+
+def test_a_pipeline_needs_no_file_but_its_own(nlp, path, tmp_path):
+    shutil.copy(path, tmp_path / "moved.npz")
+    own = spacy.blank("en")
+    own.add_pipe("hmm_crf_tagger", config={"model": str(tmp_path / "moved.npz")})
+    expected = tags(map(own, TEXTS[:4]))
+    own.to_disk(tmp_path / "pipeline")
+    (tmp_path / "moved.npz").unlink()
+    assert tags(map(spacy.load(tmp_path / "pipeline"), TEXTS[:4])) == expected
 
 
 def test_universal_tags_go_to_pos():

@@ -144,12 +144,12 @@ def command(
     not tagged again unless the file, the model or an option has changed; --part and --scheduler share the work among
     machines.
     """
+    check_folder_options(files, output, part)
     if any(map(is_table, files)):
         return tag_tables(files, output, part, tagging_bar(files, output, quiet))
     write_as = output_format or format_of(output, otherwise=input_format or format_of(files[0]))
     check_tokenize_options(files, input_format, tokenize, text_column, keep_tags)
     check_output_options(write_as, to_column, nbest, probabilities, min_probability)
-    check_folder_options(files, output, part)
     check_tool_options(to_tool, doubtful, output)
     tag_map = load_tag_map(map_path)
     model = load_model(*model_paths)

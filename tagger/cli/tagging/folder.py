@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,9 +13,10 @@ from tagger.cli.console import print_message, skipped_lines
 from tagger.cli.options import is_given, value_option
 from tagger.cli.paths import OutputFile
 from tagger.cli.scheduler import open_executor
-from tagger.errors import FileError, several
+from tagger.errors import several
 from tagger.pretrained import model_file
-from tagger.tagging.folder import Part, TaggingFolder, file_hash, is_folder, join, run, run_all
+from tagger.tagging.folder import Part, TaggingFolder, file_hash, is_folder, run, run_all
+from tagger.tagging.workers import processes
 
 # Parameters that change no output.
 NOT_IN_RECORDS = ("files", "model_paths", "output", "part", "jobs", "scheduler", "quiet")
@@ -83,19 +83,22 @@ def tag_into_folder(
     parameters = click.get_current_context().params
     models = [model_file(name) for name in parameters["model_paths"]]
     folder = TaggingFolder(output, models, recorded_options(parameters), format)
-    check_targets(folder, files)
-    tasks = folder.tasks(files, part)
-    if parameters["scheduler"]:
-        counts = run_all(tasks, tag_file, open_executor(parameters["scheduler"]))
+    named = [parameters[name] for name in FILES_IN_RECORDS if parameters[name]]
+    tasks = folder.tasks(files, part, named)
+    # Many files are shared among processes, file by file; the blocks of one file, or of a few, are shared otherwise.
+    by_file = len(part.of(files)) >= 2 * parameters["jobs"] > 2 and skipped_lines() is None
+    if parameters["scheduler"] or by_file:
+        execute = open_executor(parameters["scheduler"]) if parameters["scheduler"] else processes(parameters["jobs"])
+        counts = run_all(tasks, tag_file, execute)
     else:
         tag_here = partial(tag_file, jobs=parameters["jobs"], advance=advance)
         counts = (run(task, tag_here) for task in tasks)
     done = tokens = 0
     for count in counts:
         done, tokens = done + 1, tokens + count
-        if parameters["scheduler"]:
+        if parameters["scheduler"] or by_file:
             advance(count)
-    before = len(part.of(files)) - done
+    before = len(part.of(list(dict.fromkeys(files)))) - done
     finished = f"; {several(before, 'file')} had been finished before" if before else ""
     print_message(f"wrote {output}: {several(done, 'file')}, {several(tokens, 'token')}{finished}", parameters["quiet"])
 
@@ -104,12 +107,3 @@ def recorded_options(parameters: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters that decide about the output, as values for JSON; of files, the hash."""
     values = {name: value for name, value in parameters.items() if name not in NOT_IN_RECORDS and value}
     return {name: file_hash(value) if name in FILES_IN_RECORDS else value for name, value in values.items()}
-
-
-def check_targets(folder: TaggingFolder, files: Sequence[str]) -> None:
-    """Refuse to replace an input by its output."""
-    inputs = {os.path.realpath(path) for path in files}
-    for name in folder.targets(files).values():
-        target = join(folder.folder, name)
-        if os.path.realpath(target) in inputs:
-            raise FileError(f"cannot write {target}: it is an input of this command; choose another folder")

@@ -20,7 +20,7 @@ from tagger.tagging.folder import WHOLE, Part, is_folder
 TABLE_SUFFIXES = (".parquet", ".arrow", ".feather")
 FOR_TEXTS = (  # parameters that tables have no use for
     *("input_format", "output_format", "encoding", "on_error", "columns", "tag_column", "to_column"),
-    *("map_path", "nbest", "min_probability", "keep_tags", "lexicon"),
+    *("map_path", "doubtful", "to_tool", "nbest", "min_probability", "keep_tags", "lexicon"),
 )
 
 

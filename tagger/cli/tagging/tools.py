@@ -57,7 +57,8 @@ def write_doubtful(
     from tagger.tagging.doubtful import pick_doubtful
 
     sentences = chain.from_iterable(reader.read(lines)[0] for lines in inputs)
-    picked = annotator.start()(pick_doubtful(annotator.model, sentences, count))
+    allowed = annotator.constraints.allowed if annotator.constraints else None
+    picked = annotator.start()(pick_doubtful(annotator.model, sentences, count, allowed))
     if to_tool:
         write_annotations(output, picked, to_tool, suggested=True)
     else:

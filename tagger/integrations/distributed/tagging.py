@@ -11,6 +11,7 @@ from tagger.corpus import format_of
 from tagger.corpus.column_names import DEFAULT_NAMES
 from tagger.integrations.distributed.executor import DaskExecutor
 from tagger.models.store import load_model
+from tagger.pretrained import model_file
 from tagger.tagging.annotator import Annotator
 from tagger.tagging.folder import TaggingFolder, run_all
 from tagger.tagging.inputs import Sentences
@@ -60,7 +61,10 @@ def tag(
     int
         Number of tokens tagged.
     """
-    loaded = load_model(model)
+    if not inputs:
+        return 0
+    path = model_file(os.fspath(model))
+    loaded = load_model(path)
     columns = loaded.corpus_columns(DEFAULT_NAMES)
     write_as = output_format or format or format_of(inputs[0])
     annotator = Annotator(loaded, None, probabilities)
@@ -68,5 +72,5 @@ def tag(
     job = TextJob(Sentences(tokenize, format, columns, None), renderer, encoding)
     given = {"tokenize": tokenize, "format": format, "output_format": output_format, "probabilities": probabilities}
     options = {name: value for name, value in (given | {"encoding": encoding}).items() if value}
-    folder = TaggingFolder(output, [os.fspath(model)], options, write_as)
+    folder = TaggingFolder(output, [path], options, write_as)
     return sum(run_all(folder.tasks(inputs), job.tag_file, DaskExecutor(client)))
