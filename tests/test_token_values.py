@@ -17,7 +17,7 @@ from tagger.crf.candidates.objective import CandidateLikelihood
 from tagger.crf.candidates.proposal import Proposal, with_gold
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import ParameterLayout
-from tagger.errors import CorpusError, TemplateError, TrainingError
+from tagger.errors import CorpusError, ModelError, TemplateError, TrainingError
 from tagger.features.observer import Observer
 from tagger.features.template import describe, parse_templates, sources_of, valued_sources
 from tagger.features.token_values import ObservedSentence, read_items
@@ -383,3 +383,59 @@ def test_a_feature_may_have_the_name_of_a_step():
             _, lattice = next(model.lattices(model.sentence_list([x])))
             scores = [lattice.path_scores(np.array([model.classes_.index(k) for k in own]))[0] for own in (path, other)]
             assert token.difference == pytest.approx(float(scores[0] - scores[1]), abs=1e-5)
+
+
+def test_words_and_dicts_do_not_mix():
+    with pytest.raises(CorpusError, match="sentence 2"):
+        CRFTagger().fit([["x"], [{"a": 1}]], [["A"], ["B"]])
+    with pytest.raises(CorpusError):
+        CRFTagger().fit([[{"a": 1}], ["x"]], [["A"], ["B"]])
+    of_words = CRFTagger(max_iterations=2).fit([["x"]], [["A"]])
+    with pytest.raises(CorpusError, match="sentence 1"):
+        CRFTagger().fit([[{"a": 1}]], [["A"]], init=of_words)
+
+
+def test_a_model_that_begins_with_another_keeps_its_function():
+    X, y = [["a", "dog"], ["the", "cat"]] * 5, [["D", "N"], ["D", "N"]] * 5
+    first = CRFTagger(features=spelled, max_iterations=5).fit(X, y)
+    second = CRFTagger(max_iterations=5).fit(X, y, init=first)
+    assert second.features is spelled and second.predict(X) == y
+
+
+def test_a_forged_weight_of_a_part_of_a_tag_is_refused(tmp_path):
+    """Only features of one word have weights of parts of tags."""
+    path = tmp_path / "model.npz"
+    X, y = [[{"a": 1.5}, {"b": 2.0}]] * 3, [["N|Sing", "N|Plur"]] * 3
+    model = CRFTagger(max_iterations=3).fit(X, y)
+    assert model.tag_parts_.columns > len(model.classes_)
+    save_model(model, path)
+    load_model(path)
+    model.features_.rows.tags[-1] = len(model.classes_)
+    save_model(model, path)
+    with pytest.raises(ModelError, match="whole tags"):
+        load_model(path)
+
+
+def test_a_forged_order_is_refused(tmp_path):
+    (tmp_path / "steps.txt").write_text("word[0]\n@ word[0]\n")
+    model = CRFTagger(features=str(tmp_path / "steps.txt"), max_iterations=3).fit([["a", "b"]] * 3, [["A", "B"]] * 3)
+    model.order = 0
+    save_model(model, tmp_path / "model.npz")
+    with pytest.raises(ModelError, match="order 0"):
+        load_model(tmp_path / "model.npz")
+
+
+@pytest.mark.parametrize("order", [1.0, True, False])
+def test_an_order_is_a_whole_number(order):
+    with pytest.raises(TrainingError, match="order"):
+        CRFTagger(order=order).fit([["a"]], [["A"]])
+    with pytest.raises(ValueError, match="order"):
+        HMMTagger(order=order).fit([["a"]], [["A"]])
+
+
+def test_settings_may_be_numbers_of_numpy(tmp_path):
+    model = CRFTagger(order=np.int64(1), l2=np.float32(0.5), max_iterations=np.int32(3)).fit([["a"]], [["A"]])
+    save_model(model, tmp_path / "model.npz")
+    assert load_model(tmp_path / "model.npz").l2 == 0.5
+    with pytest.raises(ValueError, match="pseudo_count"):
+        HMMTagger(order=1, smoothing="add-k", unknown="floor", pseudo_count=1e308).fit([["a"]], [["A"]])

@@ -20,7 +20,7 @@ from tagger.corpus.partial import OPEN, Choices, read_choices, renumber_tags
 from tagger.corpus.schemes import AUTO, NO_SCHEME, allowed_steps, training_scheme
 from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD, cross_fit, joined, propose_all, with_gold
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout, step_events
-from tagger.crf.settings import check_templates, features_name, function_of, uses_feature_dicts
+from tagger.crf.settings import check_templates, check_words, features_name, function_of, uses_feature_dicts
 from tagger.crf.warm_start import continue_from
 from tagger.errors import TrainingError
 from tagger.escaping import quote
@@ -124,6 +124,7 @@ def encode_corpus(
     template, classes = choose_template(settings, init, classes, sentences[0])
     templates = parse_templates(template, name)
     check_templates(settings.order, templates)
+    check_words(sentences, valued_sources(templates))
     lists = init.lists_ if init else read_lists(list_names(templates), name)
     function = function_of(settings.features) or (function_of(init.features) if init else None)
     plan = CorpusPlan(tag_set, scheme, separator, template, name, classes, lists, form_of(init), function)

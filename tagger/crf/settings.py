@@ -11,6 +11,7 @@ import numpy as np
 from tagger.corpus.labels import check_dev
 from tagger.errors import CorpusError, TrainingError
 from tagger.escaping import quote
+from tagger.features.syntax import ATTRIBUTES_PREFIX
 from tagger.features.template import FEATURES_TEMPLATE, Template, token_values
 from tagger.models.checkpoint import corpus_fingerprint, fingerprint
 from tagger.sentence import FEATURES, Sentence, is_featured, is_wordless
@@ -49,7 +50,7 @@ def check_dev_set(model: CRFTagger, dev: Sequence[Sentence] | None) -> None:
 
 def check_chain(order: int, candidates: str | float, orders: Sequence[int] = (0, 1, 2)) -> None:
     """Refuse an order and candidates that are invalid, alone or together."""
-    if order not in orders:
+    if isinstance(order, bool | float) or order not in orders:
         raise TrainingError(f"order: expected {', '.join(map(str, orders[:-1]))} or {orders[-1]}, got {order!r}")
     if order == 0 and candidates not in ("auto", "all"):
         raise TrainingError(f"candidates: expected auto or all with order 0, got {candidates!r}. Use order 1.")
@@ -98,6 +99,16 @@ def uses_feature_dicts(model: CRFTagger, first: Sentence) -> bool:
             expected = "expected order 0 or 1 and candidates='all' with dicts of features: an HMM needs words"
             raise TrainingError(f"{expected}, got {chain}")
     return callable(model.features) or (is_featured(first) and model.features in ("default", FEATURES))
+
+
+def check_words(sentences: Sequence[Sentence], sources: Sequence[str]) -> None:
+    """Refuse sentences without words if no template, whose sources of values are given, looks at dicts."""
+    if any(source.startswith(ATTRIBUTES_PREFIX) for source in sources):
+        return
+    for number, sentence in enumerate(sentences, 1):
+        if is_wordless(sentence):
+            expected = f"sentence {number}: expected words, as in the sentences or the model before"
+            raise CorpusError(f"{expected}, got dicts of features. Give dicts for all sentences, or for none.")
 
 
 def check_templates(order: int, templates: Sequence[Template]) -> None:

@@ -88,12 +88,27 @@ def restore_model(model: CRFTagger, archive: Archive) -> None:
     model.tag_parts_ = TagParts(model.classes_, separator)
     classes = restore_classes(archive, class_sizes(templates), model.proposer_)
     model.features_ = Features.restore(archive, templates, model.tag_parts_, classes)
+    check_columns(model, archive)
     model.wanted_columns_ = column_names(templates)
     model.lists_ = {name: PhraseList.restore(archive, f"list.{i}") for i, name in enumerate(list_names(templates))}
     model.weights_ = archive.take("weights", "f", len(model.features_.rows.tags)).astype(np.float32)
     model.start_, model.end_ = (archive.take(name, "f", K).astype(np.float32) for name in ("start", "end"))
     model.transitions_ = archive.take("transitions", "f", K, K).astype(np.float32)
     model.trigrams_ = TagTrigrams.restore(archive, K) if model.order == 2 else TagTrigrams.none(K)
+
+
+def check_columns(model: CRFTagger, archive: Archive) -> None:
+    """Check that features of several words, and those with values, have weights of whole tags only."""
+    features = model.features_
+    archive.check(model.order > 0 or not features.step_templates, "expected no features of steps with order 0")
+    whole = by_parameter(features, [not t.of_steps and t.offset is None for t in features.templates])
+    fits = not (features.rows.tags[whole] >= len(model.classes_)).any()
+    archive.check(fits, "expected weights of whole tags for its features of several words, and for those with values")
+
+
+def by_parameter(features: Features, marks: list[bool]) -> np.ndarray:
+    """Spread marks of templates over their parameters, (P,)."""
+    return np.repeat(np.array(marks, bool), np.diff(features.rows.bounds[features.bases]))
 
 
 def restore_classes(archive: Archive, sizes: list[int], hmm: HMMTagger | None) -> WordClasses | None:
@@ -133,9 +148,7 @@ def set_rounded(model: CRFTagger, weights: np.ndarray) -> None:
 
     A number may be in the thousands, and so would be the error of its weight.
     """
-    features = model.features_
-    widths = np.diff(features.rows.bounds[features.bases])  # of each template
-    valued = np.repeat([bool(template.valued) for template in features.templates], widths)
+    valued = by_parameter(model.features_, [bool(template.valued) for template in model.features_.templates])
     model.weights_ = weights.astype(np.float32)
     model.weights_[~valued] = rounded(weights[~valued])
 

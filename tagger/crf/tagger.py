@@ -177,7 +177,10 @@ class CRFTagger(Tagger):
         """Encode a corpus, and `keep` the encoding."""
         from tagger.crf.encode import encode_corpus
 
-        return self.keep(encode_corpus(self, sentences, init, classes))
+        encoding = encode_corpus(self, sentences, init, classes)
+        if init is not None and function_of(init.features) and not function_of(self.features):
+            self.features = init.features  # it makes the features of text, too
+        return self.keep(encoding)
 
     def keep(self, encoding: Encoding) -> tuple[EncodedCorpus, ParameterLayout]:
         """Keep all that is learned by counting, and return what the weights are learned from."""

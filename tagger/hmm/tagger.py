@@ -208,7 +208,7 @@ class HMMTagger(Tagger):
 
     def check_settings(self) -> None:
         """Raise ValueError for settings that are invalid, alone or together."""
-        if self.order not in (1, 2):
+        if isinstance(self.order, bool | float) or self.order not in (1, 2):
             raise ValueError(f"order: expected 1 or 2, got {self.order!r}")
         if self.partial and self.order == 1:
             raise ValueError("partial: expected False with order 1, which is counted only. Use order 2.")

@@ -118,4 +118,8 @@ class Tagger(Estimator, Predictor):
         defaults = inspect.signature(type(self)).parameters
         if all(settings[name] == defaults[name].default for name in self.later_settings):
             unstored.update(self.later_settings)
-        return {name: value for name, value in settings.items() if name not in unstored}
+        return {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in settings.items()
+            if name not in unstored
+        }

@@ -8,6 +8,7 @@ DEFAULT = "default"  # of both settings: what is not of the textbook
 NONE, ADD_K, INTERPOLATION = "none", "add-k", "interpolation"  # of `smoothing`
 FLOOR, SUFFIX = "floor", "suffix"  # of `unknown`
 SMOOTHING, UNKNOWN = (NONE, ADD_K, INTERPOLATION, DEFAULT), (FLOOR, SUFFIX, DEFAULT)
+MAX_PSEUDO_COUNT = 1e12  # beyond it, sums of counts are not finite, or nothing is left of the counts
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,10 @@ class TextbookSettings:
         for name, value, known in (("smoothing", self.smoothing, SMOOTHING), ("unknown", self.unknown, UNKNOWN)):
             if value not in known:
                 raise ValueError(f"{name}: expected {', '.join(known[:-1])} or {known[-1]}, got {value!r}")
-        if not (0 < self.floor < 1 and 0 < self.pseudo_count < float("inf")):
+        if not (0 < self.floor < 1 and 0 < self.pseudo_count <= MAX_PSEUDO_COUNT):
             values = f"floor={self.floor} and pseudo_count={self.pseudo_count}"
-            raise ValueError(f"expected floor between 0 and 1 and pseudo_count above 0, got {values}")
+            expected = f"expected floor between 0 and 1 and pseudo_count above 0, up to {MAX_PSEUDO_COUNT:g}"
+            raise ValueError(f"{expected}, got {values}")
         if self.counts_only and self.order == 2:
             raise ValueError(
                 f"smoothing: expected interpolation or default with order 2, got {self.smoothing!r}. Use order 1."
