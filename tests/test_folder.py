@@ -42,6 +42,12 @@ def test_a_file_in_is_a_file_out(texts):
     assert record["input"]["name"] == record["output"] == "dog.txt" and record["tokens"] == 8
 
 
+def test_any_number_of_jobs_gives_the_same_files(texts):
+    tag(texts, "-o", "one/", "--jobs", 1)
+    assert tag(texts, "-o", "two/", "--jobs", 2).code == 0
+    assert files(texts / "two") == files(texts / "one")
+
+
 def test_all_parts_give_the_files_of_one_run(texts):
     tag(texts, "-o", "whole/")
     for number in (3, 1, 2):
@@ -113,7 +119,7 @@ def test_other_options_do_all_again(texts):
 
 def test_a_faulty_file_leaves_no_output_and_the_others_finished(texts):
     (texts / "in" / "cow.txt").write_bytes(b"good line .\n" * 5000 + b"\xff\n")
-    done = tag(texts, "-o", "out/")
+    done = tag(texts, "-o", "out/", "--jobs", 1)
     assert done.code == 1 and "cow.txt:5001" in done.err
     assert {path.name for path in (texts / "out").glob("*.txt")} == {"ant.txt", "cat.txt"}
     (texts / "in" / "cow.txt").write_text("mended .\n")

@@ -128,6 +128,18 @@ def restore_proposer(model: CRFTagger, archive: Archive) -> HMMTagger | None:
     return hmm
 
 
+def set_rounded(model: CRFTagger, weights: np.ndarray) -> None:
+    """Set the weights of a CRF's features, rounded but for those that are multiplied by values.
+
+    A number may be in the thousands, and so would be the error of its weight.
+    """
+    features = model.features_
+    widths = np.diff(features.rows.bounds[features.bases])  # of each template
+    valued = np.repeat([bool(template.valued) for template in features.templates], widths)
+    model.weights_ = weights.astype(np.float32)
+    model.weights_[~valued] = rounded(weights[~valued])
+
+
 def rounded(weights: np.ndarray) -> np.ndarray:
     """Round to whole multiples of a power of two, the largest of them at most LEVELS.
 

@@ -19,7 +19,7 @@ from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.corpus.labels import corpus_size, dev_sentences, training_sentences
 from tagger.crf.scorer import FeatureScorer, step_tokens
 from tagger.crf.settings import check_dev_set, check_settings, function_of, training_fingerprints
-from tagger.crf.storage import description, model_arrays, restore_model, rounded, used_settings
+from tagger.crf.storage import description, model_arrays, restore_model, rounded, set_rounded, used_settings
 from tagger.crf.summary import crf_summary, weight_rows
 from tagger.crf.terms import crf_terms
 from tagger.crf.trigrams import TagTrigrams
@@ -224,8 +224,8 @@ class CRFTagger(Tagger):
         return used_settings(self, super().stored_settings())
 
     def set_weights(self, weights: ChainWeights) -> None:
-        """Set all weights; those of features are rounded."""
-        self.weights_ = rounded(weights.features)
+        """Set all weights; those of features without values are rounded."""
+        set_rounded(self, weights.features)
         chain = (weights.start, weights.transitions, weights.end)
         self.start_, self.transitions_, self.end_ = (scores.astype(np.float32) for scores in chain)
         self.trigrams_ = TagTrigrams(len(self.classes_), self.trigram_keys_, rounded(weights.trigrams))

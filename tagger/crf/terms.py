@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagger.models.base import Terms
-from tagger.models.explain import step_terms
+from tagger.models.explain import added, step_terms
 from tagger.sentence import Words
 
 if TYPE_CHECKING:
@@ -31,11 +31,12 @@ def crf_terms(model: CRFTagger, words: Words) -> Terms:
         weights: dict[str, float] = {}
         for text, feature, value in present[t]:
             weights[text] = weights.get(text, 0.0) + value * weight(feature, path[t])
-        weights |= step_terms(model.classes_, model.start_, model.transitions_, model.end_, path, t)
-        weights |= of_steps(path, t)
+        parts = [step_terms(model.classes_, model.start_, model.transitions_, model.end_, path, t), of_steps(path, t)]
         if posterior is not None:
-            weights["probability by the HMM"] = float(posterior[t, path[t]])
-        return weights | (trigram_terms(model, path, t) if model.order == 2 else {})
+            parts.append({"probability by the HMM": float(posterior[t, path[t]])})
+        if model.order == 2:
+            parts.append(trigram_terms(model, path, t))
+        return added(weights, *parts)
 
     return terms
 
@@ -53,9 +54,13 @@ def step_weights(model: CRFTagger, words: Words) -> Terms:
     def terms(path: Sequence[int], t: int) -> dict[str, float]:
         to_here = {f"{text}, after {names[path[t - 1]]}": weight(f, path[t - 1], path[t]) for text, f, _ in present[t]}
         onward = present[t + 1] if t + 1 < len(path) else []
-        return to_here | {
-            f"{text} of the next token, {names[path[t + 1]]}": weight(f, path[t], path[t + 1]) for text, f, _ in onward
-        }
+        return added(
+            to_here,
+            *(
+                {f"{text} of the next token, {names[path[t + 1]]}": weight(f, path[t], path[t + 1])}
+                for text, f, _ in onward
+            ),
+        )
 
     return terms
 

@@ -148,3 +148,12 @@ def step_terms(
     else:
         terms[f"next tag {names[path[t + 1]]}"] = float(transitions[k, path[t + 1]])
     return terms
+
+
+def added(*parts: dict[str, float]) -> dict[str, float]:
+    """Join terms; those with the same name are added up, since a feature may have the name of a step."""
+    sums: dict[str, float] = {}
+    for part in parts:
+        for name, value in part.items():
+            sums[name] = sums.get(name, 0.0) + value
+    return sums

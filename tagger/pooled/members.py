@@ -12,6 +12,7 @@ from tagger.arrays.npz import Archive, Arrays
 from tagger.errors import ModelError
 from tagger.models.base import Tagger, Terms
 from tagger.models.ensemble import only_in
+from tagger.models.explain import added
 from tagger.models.store import build, description
 from tagger.pooled.lattice import Opinion
 from tagger.sentence import Words
@@ -35,7 +36,7 @@ def check_members(pool: Tagger, models: Sequence[Tagger], sources: Sequence[str]
 
 def member_terms(of_chain: Terms, opinions: Sequence[Opinion], words: Words) -> Terms:
     """Add the terms of further members to those of a chain's score (`Tagger.score_terms`)."""
-    added = {
+    opinion_terms = {
         f"probability by member {number}, {opinion.member.kind}": opinion.terms(
             opinion.member.scorer()([words]).marginals()
         )
@@ -43,7 +44,7 @@ def member_terms(of_chain: Terms, opinions: Sequence[Opinion], words: Words) -> 
     }  # (T, K) each
 
     def terms(path: Sequence[int], t: int) -> dict[str, float]:
-        return of_chain(path, t) | {name: float(values[t, path[t]]) for name, values in added.items()}
+        return added(of_chain(path, t), {name: float(values[t, path[t]]) for name, values in opinion_terms.items()})
 
     return terms
 

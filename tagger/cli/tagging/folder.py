@@ -16,6 +16,7 @@ from tagger.cli.scheduler import open_executor
 from tagger.errors import several
 from tagger.pretrained import model_file
 from tagger.tagging.folder import Part, TaggingFolder, file_hash, is_folder, run, run_all
+from tagger.tagging.workers import processes
 
 # Parameters that change no output.
 NOT_IN_RECORDS = ("files", "model_paths", "output", "part", "jobs", "scheduler", "quiet")
@@ -84,15 +85,18 @@ def tag_into_folder(
     folder = TaggingFolder(output, models, recorded_options(parameters), format)
     named = [parameters[name] for name in FILES_IN_RECORDS if parameters[name]]
     tasks = folder.tasks(files, part, named)
-    if parameters["scheduler"]:
-        counts = run_all(tasks, tag_file, open_executor(parameters["scheduler"]))
+    # Many files are shared among processes, file by file; the blocks of one file, or of a few, are shared otherwise.
+    by_file = len(part.of(files)) >= 2 * parameters["jobs"] > 2 and skipped_lines() is None
+    if parameters["scheduler"] or by_file:
+        execute = open_executor(parameters["scheduler"]) if parameters["scheduler"] else processes(parameters["jobs"])
+        counts = run_all(tasks, tag_file, execute)
     else:
         tag_here = partial(tag_file, jobs=parameters["jobs"], advance=advance)
         counts = (run(task, tag_here) for task in tasks)
     done = tokens = 0
     for count in counts:
         done, tokens = done + 1, tokens + count
-        if parameters["scheduler"]:
+        if parameters["scheduler"] or by_file:
             advance(count)
     before = len(part.of(list(dict.fromkeys(files)))) - done
     finished = f"; {several(before, 'file')} had been finished before" if before else ""
