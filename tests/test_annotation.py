@@ -105,13 +105,43 @@ def test_prodigy_keeps_words_and_leaves_out_what_was_rejected(tmp_path):
     assert (sentence.words, sentence.tags) == (("can", "not"), ("MD", "?"))
 
 
+def task(annotation):
+    return json.dumps([{"data": {"text": "a"}, "annotations": [annotation]}])
+
+
 LABELED = {"result": [{"value": {"labels": 3}}]}
 BAD = {
-    "doccano": ["{", '{"text": 3}', '{"text": "a", "label": [[0, 9, "X"]]}', '{"text": "a", "label": [[0, "X"]]}'],
-    "prodigy": ['{"text": "a", "spans": [3]}', '{"text": "a", "tokens": [{}]}', '{"spans": []}'],
-    "label-studio": ["{}", "[3]", '[{"data": {}}]', json.dumps([{"data": {"text": "a"}, "annotations": [LABELED]}])],
-    "brat": ["T1\tPER 0\tA", "T1\tPER 0 99\tA", "T1\tPER 0 1;2 3\tA B", "T1\tPER 2 9\tb\nc"],
-}  # fmt: skip
+    "doccano": [
+        "{",
+        '{"text": "Anna", "label": 5}',
+        '{"text": 3}',
+        '{"text": "a", "label": [[0, 9, "X"]]}',
+        '{"text": "a", "label": [[0, "X"]]}',
+    ],
+    "prodigy": [
+        '{"text": "a", "spans": [3]}',
+        '{"text": "a", "spans": 5}',
+        '{"text": "a", "tokens": [{}]}',
+        '{"spans": []}',
+    ],
+    "label-studio": [
+        "{}",
+        "[3]",
+        task(3),
+        task({"result": 3}),
+        task({"result": [{"value": None}]}),
+        '[{"data": {}}]',
+        task(LABELED),
+    ],
+    "brat": [
+        "T1\tPER 0\tA",
+        "T1\tPER 0 99\tA",
+        "T1\tPER 0 1;2 3\tA B",
+        "T1\tPER 2 9\tb\nc",
+        "T1\tPER 0 1\tb",
+        "T1\tPER 0 1",
+    ],
+}
 
 
 @pytest.mark.parametrize("tool, content", [(tool, content) for tool in BAD for content in BAD[tool]])
@@ -121,6 +151,94 @@ def test_faults_are_named_with_their_place(tool, content, tmp_path):
     (tmp_path / "x.txt").write_text("A b\nc d e f\n")
     with pytest.raises(CorpusError, match=r"x\.(jsonl|json|ann)"):
         read_annotations(str(path), tool)
+
+
+@pytest.mark.parametrize("bounds", [[(-4, 99)], [(2, 4), (0, 2)], [(0, 3), (2, 4)], [(0, "2")], [(3, 1)]])
+def test_tokens_of_prodigy_lie_in_the_text_in_order(bounds, tmp_path):
+    tokens = [{"start": begin, "end": end} for begin, end in bounds]
+    (tmp_path / "x.jsonl").write_text(json.dumps({"text": "Anna", "tokens": tokens}))
+    with pytest.raises(CorpusError, match=r"x\.jsonl:1: .*tokens"):
+        read_annotations(str(tmp_path / "x.jsonl"), "prodigy")
+
+
+@pytest.mark.parametrize("content", [b"A b\r\nAnna left\r\n", b"\xef\xbb\xbfA b\nAnna left\n"], ids=["crlf", "mark"])
+def test_offsets_of_brat_count_all_characters(content, tmp_path):
+    (tmp_path / "x.txt").write_bytes(content)
+    begin = content.decode().index("Anna")
+    first = content.decode().index("A")
+    (tmp_path / "x.ann").write_text(f"T1\tPER {begin} {begin + 4}\tAnna\nT2\tX {first} {first + 1}\tA\n")
+    sentences = read_annotations(str(tmp_path / "x.ann"), "brat", meaning="spans")
+    assert [(s.words, s.tags) for s in sentences] == [
+        (("A", "b"), ("B-X", "O")),
+        (("Anna", "left"), ("B-PER", "O")),
+    ]
+    (tmp_path / "x.ann").write_text(f"T1\tPER {begin - 1} {begin + 3}\tAnna\n")
+    with pytest.raises(CorpusError, match=r"x\.ann:1"):
+        read_annotations(str(tmp_path / "x.ann"), "brat")
+
+
+def test_line_ends_within_a_text_are_spaces_in_brat(tmp_path):
+    record = {"text": "in New\r\nYork now", "label": [[3, 12, "LOC"]]}
+    (tmp_path / "a.jsonl").write_text(json.dumps(record))
+    sentences = read_annotations(str(tmp_path / "a.jsonl"), "doccano")
+    write_annotations(str(tmp_path / "x.ann"), sentences, "brat")
+    assert (tmp_path / "x.ann").read_text() == "T1\tLOC 3 12\tNew  York\n"
+    assert read_annotations(str(tmp_path / "x.ann"), "brat") == sentences
+
+
+def test_label_studio_keeps_the_names_of_the_project(tmp_path):
+    names = {"from_name": "ner", "to_name": "article", "type": "hypertextlabels"}
+    result = [{**names, "value": {"start": 0, "end": 4, "labels": ["PER"]}}]
+    tasks = [{"id": 1, "data": {"text": "Anna left"}, "annotations": [{"result": result}]}]
+    (tmp_path / "a.json").write_text(json.dumps(tasks))
+    sentences = read_annotations(str(tmp_path / "a.json"), "label-studio")
+    write_annotations(str(tmp_path / "b.json"), sentences, "label-studio")
+    [written] = json.loads((tmp_path / "b.json").read_text())
+    [kept] = written["annotations"][0]["result"]
+    assert {key: kept[key] for key in names} == names
+    assert set(written) == {"id", "data", "annotations"}
+    for tool in ("doccano", "prodigy"):
+        write_annotations(str(tmp_path / tool), sentences, tool)
+        assert "article" not in (tmp_path / tool).read_text()
+
+
+def test_spans_without_a_decision_are_refused_and_those_without_a_type_named(tmp_path):
+    undecided = [*SPANS, Sentence(["Anna", "Lee", "left"], ["?", "?", "O"])]
+    with pytest.raises(CorpusError, match=r"sentence 3, token 1: .*2 words"):
+        write_annotations(str(tmp_path / "x.jsonl"), undecided, "doccano")
+    untyped = [Sentence(["a", "b", "c"], ["B", "E", "S"])]
+    for tool, file in FILES.items():
+        write_annotations(str(tmp_path / file), untyped, tool)
+        [sentence] = read_annotations(str(tmp_path / file), tool)
+        assert sentence.tags == ("B-SPAN", "I-SPAN", "B-SPAN")
+
+
+def test_two_labels_of_one_word_are_refused():
+    with pytest.raises(CorpusError, match=r"file: text 1: .*'X' and 'Y' on 'a'"):
+        as_sentences([LabeledText("a b", (Label(0, 1, "X"), Label(0, 1, "Y")))], "tags", "file")
+
+
+def test_brat_replaces_no_input_and_no_file_of_others(tmp_path, models):
+    write_corpus(tmp_path / "corpus.txt", TAGGED)
+    (tmp_path / "raw.txt").write_text("They can fish .\n")
+    (tmp_path / "folder.txt").mkdir()
+    before = {name: (tmp_path / name).read_bytes() for name in ("corpus.txt", "raw.txt")}
+    tag = ["tag", "-m", models / "hmm.npz", "raw.txt", "--doubtful", 1, "--to-tool", "brat", "-o"]
+    refused = [
+        (["convert", "corpus.txt", "corpus.ann", "--to-tool", "brat"], "corpus"),
+        (["convert", "corpus.txt", "raw.ann", "--to-tool", "brat"], "raw"),
+        ([*tag, "raw.ann"], "raw"),
+        ([*tag, "corpus.ann"], "corpus"),
+        ([*tag, "folder.ann"], "folder"),
+    ]
+    for args, stem in refused:
+        done = run(tmp_path, *args)
+        assert done.code and f"{stem}.txt" in done.err and f"{stem}.ann" in done.err
+        assert not list(tmp_path.glob("*.ann"))
+    for _ in range(2):  # both files may be replaced together
+        assert run(tmp_path, "convert", "corpus.txt", "x.ann", "--to-tool", "brat").code == 0
+    assert run(tmp_path, "convert", "x.ann", "x.txt", "--from-tool", "brat").code
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
 
 
 def test_overlapping_labels_are_refused():

@@ -258,3 +258,17 @@ def test_files_never_look_at_packages(package, name, monkeypatch):
 def test_an_unknown_name_is_a_missing_model(package):
     with pytest.raises(MissingModelError, match="none"):
         load_model("none")
+
+
+def test_a_broken_package_hides_no_model_of_others(package, tmp_path):
+    entries = package / "offer_models-1.0.dist-info" / "entry_points.txt"
+    entries.write_text(
+        entries.read_text() + "bad = offer_models:none\nworse = no_such_package\ngone = offer_models:GONE\n"
+    )
+    with (package / "offer_models.py").open("a") as code:
+        code.write("GONE = 'gone.npz'\n")
+    done = run_process(tmp_path, "models", "--json", PYTHONPATH=str(package))
+    assert [model["name"] for model in json.loads(done.out)] == ["english", "made", "tiny"]
+    for name in ("bad", "worse"):
+        with pytest.raises(ModelError, match=name):
+            load_model(name)

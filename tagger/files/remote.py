@@ -39,9 +39,9 @@ def file_system(path: str) -> tuple[Any, str]:
         raise FileError(f"{path}: an address with a scheme needs fsspec. {advice}") from None
     try:
         store, name = fsspec.core.url_to_fs(path)
-    except (ImportError, ValueError, OSError) as error:  # a store whose package is missing, or an unknown scheme
+        store.invalidate_cache()  # listings of the past may be wrong
+    except Exception as error:  # a missing package, an unknown scheme, an incomplete address: stores raise anything
         raise FileError(f"{path}: expected the address of a store that fsspec can open, got: {error}") from None
-    store.invalidate_cache()  # listings of the past may be wrong
     return store, name
 
 

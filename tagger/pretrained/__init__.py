@@ -9,7 +9,10 @@ model, else that of another package. A name that ends in .npz or has a slash is 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
+
+from tagger.errors import ModelError
 
 FOLDER = Path(__file__).parent
 GROUP = "tagger.models"  # of entry points
@@ -25,15 +28,24 @@ def installed_models() -> dict[str, Path]:
     from importlib.metadata import entry_points
 
     names = sorted(set(entry_points(group=GROUP).names) - shipped_models().keys())
-    return {name: entry_file(name) for name in names}
+    files = {}
+    for name in names:
+        with suppress(ModelError):  # a broken package hides no other; its message comes when its model is named
+            files[name] = entry_file(name)
+    return {name: path for name, path in files.items() if path.is_file()}
 
 
 def entry_file(name: str) -> Path:
     """Load the entry point of a model; return the path of its file."""
     from importlib.metadata import entry_points
 
-    offered = next(iter(entry_points(group=GROUP, name=name))).load()
-    return Path(offered() if callable(offered) else offered)
+    entry = next(iter(entry_points(group=GROUP, name=name)))
+    try:
+        offered = entry.load()
+        return Path(offered() if callable(offered) else offered)
+    except Exception as error:  # the code of another package may raise anything
+        message = f"{type(error).__name__}: {error}"
+        raise ModelError(f"{name}: expected the file of a model from {entry.value}, got {message}") from error
 
 
 def model_file(name: str) -> str:

@@ -11,7 +11,7 @@ from tagger import HMMTagger, load_model, read_corpus, save_model, write_corpus
 from tagger.cli.paths import LocalFile
 from tagger.errors import FileError, MissingModelError
 from tagger.files.reading import Lines, exists
-from tagger.files.remote import RemoteInput, has_scheme
+from tagger.files.remote import RemoteInput, file_system, has_scheme
 from tagger.files.writing import atomic_writer, check_writable, file_size
 
 fsspec = pytest.importorskip("fsspec")
@@ -183,3 +183,9 @@ def test_object_stores(bucket, tmp_path):
     assert not exists(f"{bucket}/half")
     with pytest.raises(FileError, match="s3://no-such-bucket-here/x"):
         list(Lines("s3://no-such-bucket-here/x"))
+
+
+@pytest.mark.parametrize("scheme", ["github", "reference", "generic", "none"])
+def test_an_incomplete_address_is_a_file_error(scheme):
+    with pytest.raises(FileError, match=f"{scheme}://x"):
+        file_system(f"{scheme}://x")

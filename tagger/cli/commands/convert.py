@@ -12,7 +12,7 @@ from tagger.cli.console import print_message, report_written, skipped_lines
 from tagger.cli.corpus_input import CorpusOptions, load_tag_map, no_sentence_error, report_unmapped
 from tagger.cli.options import choice_option, corpus_options, file_command, map_option
 from tagger.cli.paths import INPUT, OutputFile
-from tagger.cli.tagging.tools import tool_options
+from tagger.cli.tagging.tools import check_tool_files, tool_options
 from tagger.corpus import FORMATS, SUFFIXES, format_of, plain_name, read_sentences, render
 from tagger.corpus.annotation import read_annotations, write_annotations
 from tagger.corpus.column_names import ColumnNames
@@ -61,6 +61,7 @@ def command(
     .gz, .bz2 or .xz); any other suffix means word/TAG. Either may be - for standard input or output. --from-tool and
     --to-tool read and write the files of annotation tools.
     """
+    check_tool_files(to_tool, target, from_tool, source)
     tag_map = load_tag_map(map_path)
     lines = Lines(source, corpus_options.encoding, skipped_lines())
     format = corpus_options.input_format or (format_of(source) if untagged else None)

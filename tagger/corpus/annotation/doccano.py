@@ -6,12 +6,19 @@ written, which every version imports.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from tagger.corpus.annotation.labels import Label, LabeledText
-from tagger.corpus.annotation.records import checked_label, json_line, json_records, other_keys, text_of
+from tagger.corpus.annotation.records import (
+    checked_label,
+    json_line,
+    json_records,
+    keys_of,
+    list_of,
+    other_keys,
+    text_of,
+)
 from tagger.files.writing import open_output
 
 KEYS = ("label", "labels", "entities")  # that labels may be under
@@ -22,7 +29,7 @@ def read(path: str, encoding: str) -> list[LabeledText]:
     texts = []
     for place, record in json_records(path, encoding):
         text = text_of(record, "text", place)
-        found: list[Any] = next((record[key] for key in KEYS if record.get(key)), [])
+        found = list_of(record, next((key for key in KEYS if record.get(key)), KEYS[0]), place)
         labels = tuple(read_label(item, text, place) for item in found)
         key = f"id {record['id']}" if "id" in record else ""
         texts.append(LabeledText(text, labels, other_keys(record, "text", *KEYS), key=key))
@@ -42,4 +49,4 @@ def write(path: str, texts: Sequence[LabeledText], suggested: bool) -> None:
     with open_output(path) as stream:
         for text in texts:
             labels = [list(label) for label in text.labels]
-            stream.write(json_line({**json.loads(text.source), "text": text.text, "label": labels}))
+            stream.write(json_line({**keys_of(text), "text": text.text, "label": labels}))

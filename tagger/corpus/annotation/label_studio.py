@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tagger.corpus.annotation.labels import LabeledText
-from tagger.corpus.annotation.records import checked_label, other_keys, text_of
+from tagger.corpus.annotation.records import PROJECT, checked_label, keys_of, objects_of, other_keys, text_of
 from tagger.errors import CorpusError
 from tagger.escaping import quote
 from tagger.files.reading import Lines
@@ -29,18 +29,34 @@ def read(path: str, encoding: str) -> list[LabeledText]:
         tasks = None
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise CorpusError(f"{lines.name}: expected a JSON list of tasks, as Label Studio exports it, got other data.")
-    texts = []
+    texts, names = [], NAMES
     for number, task in enumerate(tasks, 1):
         place = f"{lines.name}: task {number:,}"
         data = task.get("data")
         text = text_of(data if isinstance(data, dict) else {}, "text", place)
-        given = [each for each in task.get("annotations") or [] if not each.get("was_cancelled")]
-        source = other_keys(task, "annotations", "predictions")
-        for annotation in given:
-            results = [result for result in annotation.get("result") or [] if "labels" in result.get("value", {})]
+        given = [each for each in objects_of(task, "annotations", place) if not each.get("was_cancelled")]
+        found = [labeled_results(annotation, place) for annotation in given]
+        names = next((names_of(result) for results in found for result in results), names)
+        source = other_keys({**task, PROJECT: names}, "annotations", "predictions")
+        for results in found:
             labels = tuple(read_label(result["value"], text, place) for result in results)
             texts.append(LabeledText(text, labels, source, key=f"task {number}" if len(given) > 1 else ""))
     return texts
+
+
+def labeled_results(annotation: dict[str, Any], place: str) -> list[dict[str, Any]]:
+    """Return the results of an annotation that label a stretch; relations and choices do not."""
+    results = objects_of(annotation, "result", place)
+    for result in results:
+        if not isinstance(result.get("value", {}), dict):
+            got = quote(json.dumps(result["value"]))
+            raise CorpusError(f"{place}: expected an object under the key 'value', got {got}.")
+    return [result for result in results if "labels" in result.get("value", {})]
+
+
+def names_of(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the names of the project's tags that a result has."""
+    return {key: result.get(key, default) for key, default in NAMES.items()}
 
 
 def read_label(value: dict[str, Any], text: str, place: str) -> Any:
@@ -55,7 +71,7 @@ def write(path: str, texts: Sequence[LabeledText], suggested: bool) -> None:
     """Write the list of tasks; suggestions are predictions, anything else is an annotation."""
     tasks = []
     for text in texts:
-        task = json.loads(text.source)
+        task = keys_of(text)
         data = {**(task.get("data") or {}), "text": text.text}
         tasks.append({**task, "data": data, "predictions" if suggested else "annotations": [{"result": results(text)}]})
     with open_output(path) as stream:
@@ -64,7 +80,8 @@ def write(path: str, texts: Sequence[LabeledText], suggested: bool) -> None:
 
 def results(text: LabeledText) -> list[dict[str, Any]]:
     """Return the labels of a text as results."""
+    names = json.loads(text.source).get(PROJECT, NAMES)
     return [
-        {"id": f"label-{i}", **NAMES, "value": {"start": b, "end": e, "text": text.text[b:e], "labels": [name]}}
+        {"id": f"label-{i}", **names, "value": {"start": b, "end": e, "text": text.text[b:e], "labels": [name]}}
         for i, (b, e, name) in enumerate(text.labels, 1)
     ]

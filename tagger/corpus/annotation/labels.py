@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from tagger.corpus.annotation import SPANS, TAGS
-from tagger.corpus.schemes import NO_TYPE, OUTSIDE, find_spans, recognize_scheme
-from tagger.errors import CorpusError
+from tagger.corpus.schemes import NO_TYPE, OUTSIDE, find_spans, place_of, recognize_scheme
+from tagger.errors import CorpusError, several
 from tagger.escaping import quote
 from tagger.sentence import ANY, NO_TAG, Sentence
 
 LAYOUT = "annotation"
+SPAN = "SPAN"  # the name of spans without a type
 WORD = re.compile(r"\S+")
 
 
@@ -93,6 +94,10 @@ def likely_meaning(groups: Sequence[Sequence[LabeledText]], words: Sequence[Sequ
 def word_tags(text: LabeledText, bounds: Sequence[tuple[int, int]], place: str) -> list[str]:
     """Return the label of each word, `?` for a word without one."""
     names = {label[:2]: label.name for label in text.labels}
+    if several_names := [label for label in text.labels if names[label[:2]] != label.name]:
+        label = several_names[0]
+        got = f"{quote(label.name)} and {quote(names[label[:2]])} on {quote(text.text[label.begin : label.end])}"
+        raise CorpusError(f"{place}: expected one label for each word, got {got}. Correct it in the tool.")
     if strange := [label for label in text.labels if label[:2] not in set(bounds)]:
         label = strange[0]
         got = f"{quote(label.name)} on {quote(text.text[label.begin : label.end])}"
@@ -116,8 +121,13 @@ def span_tags(text: LabeledText, bounds: Sequence[tuple[int, int]], place: str) 
 
 def labeled_texts(sentences: Sequence[Sentence]) -> list[LabeledText]:
     """Turn tagged sentences into labelled texts; tags of a span scheme become spans."""
-    tags = [[tag for tag in sentence.tags or () if tag not in (ANY, NO_TAG)] for sentence in sentences]
-    scheme = recognize_scheme(tags)
+    tags = [sentence.tags or () for sentence in sentences]
+    scheme = recognize_scheme(tags, set(chain.from_iterable(tags)) - {ANY, NO_TAG})
+    if scheme and (count := sum(each.count(ANY) for each in tags)):
+        number = next(i for i, each in enumerate(tags) if ANY in each)
+        place = place_of(sentences[number], number, tags[number].index(ANY))
+        got = f"{several(count, 'word')} with the tag '{ANY}'"
+        raise CorpusError(f"{place}: expected spans that are decided, got {got}. Correct or remove their sentences.")
     return [labeled_text(sentence, scheme is not None) for sentence in sentences]
 
 
@@ -128,7 +138,7 @@ def labeled_text(sentence: Sentence, spans: bool) -> LabeledText:
     labels: Iterable[Label]
     if spans:
         found = find_spans(sentence.tags or ())
-        labels = (Label(bounds[s.begin][0], bounds[s.end - 1][1], "" if s.type == NO_TYPE else s.type) for s in found)
+        labels = (Label(bounds[s.begin][0], bounds[s.end - 1][1], SPAN if s.type == NO_TYPE else s.type) for s in found)
     else:
         tagged = zip(bounds, sentence.tags or (), strict=False)
         labels = (Label(begin, end, tag) for (begin, end), tag in tagged if tag not in (ANY, NO_TAG))

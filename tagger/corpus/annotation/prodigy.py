@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from tagger.corpus.annotation.labels import LabeledText
-from tagger.corpus.annotation.records import checked_label, json_line, json_records, other_keys, text_of
+from tagger.corpus.annotation.records import (
+    checked_label,
+    json_line,
+    json_records,
+    keys_of,
+    objects_of,
+    other_keys,
+    text_of,
+)
 from tagger.errors import CorpusError
 from tagger.files.writing import open_output
 
@@ -21,7 +29,7 @@ def read(path: str, encoding: str) -> list[LabeledText]:
         if record.get("answer") not in ACCEPTED:
             continue
         text = text_of(record, "text", place)
-        spans = [span if isinstance(span, dict) else {} for span in record.get("spans") or []]
+        spans = objects_of(record, "spans", place)
         labels = tuple(checked_label(s.get("start"), s.get("end"), s.get("label"), text, place) for s in spans)
         key = f"hash {record['_input_hash']}" if "_input_hash" in record else ""
         words = word_bounds(record, text, place)
@@ -36,16 +44,19 @@ def word_bounds(record: dict[str, Any], text: str, place: str) -> tuple[tuple[in
         return None
     try:
         bounds = [(token["start"], token["end"]) for token in tokens]
-        return tuple((begin, end) for begin, end in bounds if text[begin:end].strip())
+        borders = [0, *chain.from_iterable(bounds), len(text)]
+        if all(type(border) is int for border in borders) and borders == sorted(borders):
+            return tuple((begin, end) for begin, end in bounds if text[begin:end].strip())
     except (KeyError, TypeError):
-        raise CorpusError(f"{place}: expected tokens with start and end, got others.") from None
+        pass
+    raise CorpusError(f"{place}: expected tokens with start and end, in order and within the text, got others.")
 
 
 def write(path: str, texts: Sequence[LabeledText], suggested: bool) -> None:
     """Write a line per text; suggestions have no answer yet."""
     with open_output(path) as stream:
         for text in texts:
-            record = {**json.loads(text.source), "text": text.text, **tokens_and_spans(text)}
+            record = {**keys_of(text), "text": text.text, **tokens_and_spans(text)}
             stream.write(json_line(record if suggested else {**record, "answer": "accept"}))
 
 

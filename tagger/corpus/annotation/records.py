@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-from tagger.corpus.annotation.labels import Label
+from tagger.corpus.annotation.labels import Label, LabeledText
 from tagger.corpus.jsonl import parse_object
 from tagger.errors import CorpusError
 from tagger.escaping import quote
 from tagger.files.reading import Lines
+
+PROJECT = "tagger:label-studio"  # the key of a project's names in `LabeledText.source`; never written
 
 
 def json_records(path: str, encoding: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -30,6 +32,23 @@ def text_of(record: dict[str, Any], key: str, place: str) -> str:
     return text
 
 
+def list_of(record: dict[str, Any], key: str, place: str) -> list[Any]:
+    """Return the list under a key; an empty one if there is none."""
+    found = record.get(key) or []
+    if not isinstance(found, list):
+        raise CorpusError(f"{place}: expected a list under the key {quote(key)}, got {quote(json.dumps(found))}.")
+    return found
+
+
+def objects_of(record: dict[str, Any], key: str, place: str) -> list[dict[str, Any]]:
+    """Return the list of objects under a key."""
+    found = list_of(record, key, place)
+    if other := [item for item in found if not isinstance(item, dict)]:
+        got = quote(json.dumps(other[0]))
+        raise CorpusError(f"{place}: expected objects in the list under the key {quote(key)}, got {got}.")
+    return found
+
+
 def checked_label(begin: Any, end: Any, name: Any, text: str, place: str) -> Label:
     """Return a label whose numbers lie in the text, without white space at its ends."""
     whole = type(begin) is int and type(end) is int and isinstance(name, str) and name != ""
@@ -43,6 +62,11 @@ def checked_label(begin: Any, end: Any, name: Any, text: str, place: str) -> Lab
 def other_keys(record: dict[str, Any], *own: str) -> str:
     """Return the JSON of a record without some of its keys."""
     return json.dumps({key: value for key, value in record.items() if key not in own}, ensure_ascii=False)
+
+
+def keys_of(text: LabeledText) -> dict[str, Any]:
+    """Return the other keys of a text's record, without what is kept for Label Studio only."""
+    return {key: value for key, value in json.loads(text.source).items() if key != PROJECT}
 
 
 def json_line(record: dict[str, Any]) -> bytes:
