@@ -341,7 +341,7 @@ def test_features_are_written_as_text():
     assert "c=0.5" in second and "d" in second and "attributes:features[-1]=a:b" in second
 
 
-@pytest.mark.parametrize("value", ["tall", "nan", "inf", "", "1e99"])
+@pytest.mark.parametrize("value", ["tall", "nan", "inf", "", "1e99", "-1.1e8", 10**400])
 def test_a_number_that_is_none_is_an_error_with_its_line(value, template):
     sentences = made_corpus()
     bad = Sentence(["u", "v"], ["A", "B"], line=17, columns={"size": ["1", value], "features": [{}, {}]})
@@ -439,3 +439,24 @@ def test_settings_may_be_numbers_of_numpy(tmp_path):
     assert load_model(tmp_path / "model.npz").l2 == 0.5
     with pytest.raises(ValueError, match="pseudo_count"):
         HMMTagger(order=1, smoothing="add-k", unknown="floor", pseudo_count=1e308).fit([["a"]], [["A"]])
+
+
+def test_values_that_leave_no_digits_for_others_are_refused(tmp_path):
+    path = tmp_path / "template.txt"
+    path.write_text("number:n[0] & number:m[0]\n")
+    corpus = [Sentence(["a", "b"], ["A", "B"], columns={"n": [1, 2], "m": [3.0, -1e8]})] * 3
+    with pytest.raises(CorpusError, match="number:n"):
+        CRFTagger(features=str(path)).fit(corpus)
+    model = CRFTagger(features=str(path), max_iterations=3).fit([sentence.begin(1) for sentence in corpus])
+    with pytest.raises(CorpusError, match="number:n"):
+        model.predict(corpus)
+    with pytest.raises(CorpusError, match="sentence 1, token 2: feature 'b'"):
+        CRFTagger().fit([[{"a": 1.0}, {"b": -1e9}]], [["A", "B"]])
+
+
+def test_an_outlier_does_not_stop_a_training(tmp_path):
+    path = tmp_path / "template.txt"
+    path.write_text("bias[0]\nword[0]\nnumber:n[0]\n")
+    corpus = [Sentence(["a", "b"], ["A", "B"], columns={"n": [n, 2]}) for n in (1e8, *[1] * 7)]
+    corpus += [Sentence(["b", "c"], ["B", "C"], columns={"n": [1, 2.5]})] * 4
+    assert CRFTagger(features=str(path), threads=1).fit(corpus).score(corpus) == 1

@@ -115,17 +115,19 @@ def line(sentence: Sentence | Words) -> int | None:
 def read_numbers(column: Sequence[Any], name: str, sentence: Sentence | Words) -> np.ndarray:
     """Read a column of numbers (T,); an error has the place of the first value that is none."""
     from tagger.corpus import line_of
-    from tagger.features.token_values import finite
+    from tagger.features.token_values import MAX_VALUE, finite
 
     numbers = np.empty(len(column), np.float32)
     for t, value in enumerate(column):
         try:
             numbers[t] = finite(value)
-        except (TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError) as error:
             at = line_of(sentence, t) if isinstance(sentence, Sentence) else None
             place = f"token {t + 1}" if at is None else f"line {at}"
-            expected = f"{place}: column {quote(name)}: expected a finite number for the features"
-            raise CorpusError(f"{expected}, got {quote(str(value))}") from None
+            large = isinstance(error, OverflowError)
+            kind, advice = (f"number up to {MAX_VALUE:g}", ". Scale the column.") if large else ("finite number", "")
+            expected = f"{place}: column {quote(name)}: expected a {kind} for the features"
+            raise CorpusError(f"{expected}, got {quote(str(value))}{advice}") from None
     return numbers
 
 

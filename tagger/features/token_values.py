@@ -14,6 +14,7 @@ whose name is the empty string.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -30,7 +31,7 @@ from tagger.words.windows import MARKS, Windows, laid_out
 
 NESTED = (dict, list, set)  # values that are items themselves
 LISTS = frozenset([list, tuple])
-MAX_VALUE = float(np.finfo(np.float32).max)
+MAX_VALUE = 1e8  # beyond it, one outlier stops a training, and float32 has no digits left for other features
 
 
 class Pair(NamedTuple):
@@ -197,11 +198,20 @@ def as_text(key: Any) -> str:
 
 
 def finite(value: Any) -> float:
-    """Return a number that float32 can hold; ValueError for any other."""
+    """Return a number; OverflowError if it is too large, ValueError if it is not finite."""
     number = float(value)
-    if not abs(number) <= MAX_VALUE:
+    if not math.isfinite(number):
         raise ValueError("expected a finite number")
+    if abs(number) > MAX_VALUE:
+        raise OverflowError("expected a smaller number")
     return number
+
+
+def check_products(products: np.ndarray, template: object) -> None:
+    """Refuse products of numbers that are too large for a feature."""
+    if not (np.abs(products) <= MAX_VALUE).all():
+        expected = f"{template}: expected products of numbers up to {MAX_VALUE:g}"
+        raise CorpusError(f"{expected}, got {np.abs(products).max():g}. Scale the columns.")
 
 
 def flat_tokens(sentences: Sequence[ObservedSentence], source: str) -> Iterator[list[Pair]]:
@@ -225,7 +235,10 @@ def flattened(token: Any, place: str) -> Iterator[Pair]:
             continue
         try:
             yield Pair(*named(key, value))
-        except (TypeError, ValueError, OverflowError):
+        except OverflowError:
+            expected = f"{place}: feature {quote(name)}: expected a number up to {MAX_VALUE:g}"
+            raise CorpusError(f"{expected}, got {shortened(repr(value))}. Scale the feature.") from None
+        except (TypeError, ValueError):
             expected = f"{place}: feature {quote(name)}: expected a string or a finite number"
             raise CorpusError(f"{expected}, got {shortened(repr(value))}") from None
 

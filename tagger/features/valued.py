@@ -17,7 +17,7 @@ from tagger.features.keys import token_keys
 from tagger.features.syntax import ATTRIBUTES, ATTRIBUTES_PREFIX
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import Template
-from tagger.features.token_values import TokenValues, Triples
+from tagger.features.token_values import TokenValues, Triples, check_products
 from tagger.words.windows import Windows
 
 SORTING_CELLS = 16  # with more cells than this for each triple, sorting takes less memory than an array of all cells
@@ -63,7 +63,9 @@ def template_triples(
     else:
         ids = find(token_keys(template, values, windows, radix))
         rows = np.arange(len(ids))
-        amounts = reduce(np.multiply, (valued.numbers(str(c.column), c.offset) for c in template.valued))
+        with np.errstate(over="ignore", invalid="ignore"):
+            amounts = reduce(np.multiply, (valued.numbers(str(c.column), c.offset) for c in template.valued))
+        check_products(amounts, template)
     there, triples = (ids >= 0) & (amounts != 0), Triples(rows, ids, amounts)
     return triples if there.all() else triples.only(there)
 
