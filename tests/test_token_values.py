@@ -460,3 +460,11 @@ def test_an_outlier_does_not_stop_a_training(tmp_path):
     corpus = [Sentence(["a", "b"], ["A", "B"], columns={"n": [n, 2]}) for n in (1e8, *[1] * 7)]
     corpus += [Sentence(["b", "c"], ["B", "C"], columns={"n": [1, 2.5]})] * 4
     assert CRFTagger(features=str(path), threads=1).fit(corpus).score(corpus) == 1
+
+
+def test_a_column_of_strings_has_no_numbers(tmp_path):
+    (tmp_path / "template.txt").write_text("column:n[0]\nnumber:n[0]\n")
+    model = CRFTagger(features=str(tmp_path / "template.txt"), max_iterations=3)
+    with pytest.raises(CorpusError, match="token 2: column 'n'"):
+        model.fit([Sentence(["a", "b"], ["A", "B"], columns={"n": ["1", 1.5]})])
+    assert model.fit([Sentence(["a", "b"], ["A", "B"], columns={"n": ["1", np.str_("2")]})])

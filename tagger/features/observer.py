@@ -16,7 +16,7 @@ import numpy as np
 from tagger.errors import CorpusError, several
 from tagger.escaping import quote
 from tagger.normalization import NFC, NormalizationForm, normalized, normalized_sentences
-from tagger.sentence import Sentence, Words, columns_of, words_of
+from tagger.sentence import Sentence, Words, columns_of, only_strings, words_of
 
 if TYPE_CHECKING:
     from tagger.features.phrases import PhraseList
@@ -64,7 +64,13 @@ class Observer:
 
     def column_values(self, name: str, sentence: Sentence | Words) -> Words:
         """Return the normalized values of a column of a sentence."""
-        return normalized(self.column(name, sentence), self.form)
+        values = self.column(name, sentence)
+        if not only_strings([values]):
+            for t, value in enumerate(values, 1):
+                if not isinstance(value, str):
+                    expected = f"token {t}: column {quote(name)}: expected a string for the features"
+                    raise CorpusError(f"{expected}, got {value!r}. Name a column of numbers with number: only.")
+        return normalized(values, self.form)
 
     def column(self, name: str, sentence: Sentence | Words) -> Sequence[Any]:
         """Return a column of a sentence."""
