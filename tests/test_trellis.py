@@ -323,3 +323,10 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
         program.run(place, "train-hmm", TRAIN)
         GOLDEN.write_text(run(place, "--tags", 3, "--nbest", 3, input=SENTENCES).out, "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "order"), [("CRF of order 0", "zeroth"), ("CRF", "first"), ("CRF of second order", "second")]
+)
+def test_it_tells_the_order_of_the_model(name, order):
+    assert f"model: crf, {order} order," in str(models()[name].trellis(["The", "dog"]))

@@ -73,6 +73,13 @@ class SentenceTrellis:
     tables: Tables | None  # None without a chain, and for a sentence without tokens
     note: str | None
 
+    @property
+    def order_name(self) -> str:
+        """The order of the model as a word; empty without a chain."""
+        if self.note == NO_STEPS:
+            return "zeroth"
+        return {1: "first", 2: "second"}.get(self.order or 0, "")
+
     def view(self, tags: int = TAGS_SHOWN) -> TrellisView:
         """Choose the most probable tags of each token and those of the best path; 0 means all that are considered.
 

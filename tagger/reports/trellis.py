@@ -21,7 +21,6 @@ from tagger.reports.text import padded, width
 WIDTH = 80  # columns
 MIN_COLUMN = 4  # columns that a cut word or tag keeps
 STEPS_SHOWN = 5  # per token
-ORDERS = {1: "first", 2: "second"}
 
 Row = Sequence[str]
 
@@ -41,7 +40,7 @@ def as_text(trellis: SentenceTrellis, tags: int = TAGS_SHOWN) -> str:
 
 def heading(trellis: SentenceTrellis) -> str:
     """Say what the sentence, the model and its sums are."""
-    order = f", {ORDERS[trellis.order]} order" if trellis.order else ""
+    order = f", {trellis.order_name} order" if trellis.order else ""
     lines = [visible(" ".join(trellis.words)), f"model: {trellis.kind}{order}, {len(trellis.classes):,} tags"]
     if trellis.best is None:
         lines.append("no path is allowed")
