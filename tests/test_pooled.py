@@ -255,7 +255,8 @@ def path_score(table, features, parts, log_p, path):
 
 
 def test_scores_of_paths_are_weighted_sums_of_the_members(template, monkeypatch):
-    monkeypatch.setattr("tagger.crf.tagger.rounded", lambda weights: weights.astype(np.float32))
+    for module in ("tagger", "storage"):
+        monkeypatch.setattr(f"tagger.crf.{module}.rounded", lambda weights: weights.astype(np.float32))
     settings = {"features": template, "max_iterations": 30, "threads": 1, "candidates": 0.05}
     model = HookedTagger(**settings).fit(CORPUS)
     corpus, layout = model.hooked.corpus, model.hooked.layout
