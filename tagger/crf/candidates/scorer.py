@@ -60,7 +60,7 @@ class ChainTable:
 
     @cached_property
     def single(self) -> SingleCRF | None:
-        """The same weights for one sentence at a time; None for first order, many tags, or forbidden steps."""
+        """Return the weights for one sentence at a time; None for first order, many tags, or forbidden steps."""
         fits = self.order == 2 and len(self.steps) <= SMALL_TAG_SET and bool(np.isfinite(self.steps).all())
         return SingleCRF(self.steps, self.trigrams) if fits else None
 

@@ -12,7 +12,7 @@ from tagger.chain.single.candidates import ContextRows, factor_rows
 
 
 class SingleCRF:
-    """What sentences share: rows of the weights of the steps from tags (u, v) to w, computed when first needed."""
+    """Weights that sentences share: rows of those of the steps from tags (u, v) to w, computed when first needed."""
 
     def __init__(self, steps: np.ndarray, trigrams: KeyedValues) -> None:
         self.table, self.trigrams, self.width = steps, trigrams, len(steps)

@@ -15,7 +15,7 @@ MAX_ARRIVALS = 1 << 16  # that are kept
 
 
 class SingleHMM:
-    """What sentences share: rows of P(w | u, v, x), and P(x | u, v) of frequent words, computed when first needed."""
+    """Rows of P(w | u, v, x), and P(x | u, v) of frequent words, computed when first needed, for all sentences."""
 
     def __init__(self, model: LexicalizedTransitions, transitions: np.ndarray, after_seen: np.ndarray) -> None:
         self.model, self.width, self.places = model, model.K + 1, len(model.entries) + PLACES

@@ -40,7 +40,7 @@ class TextbookSettings:
 
     @property
     def k(self) -> float:
-        """What is added to every count."""
+        """Return the number that is added to every count."""
         return self.pseudo_count if self.smoothing == ADD_K else 0.0
 
     def check(self, given: dict[str, bool]) -> None:

@@ -36,7 +36,7 @@ Counted = tuple[np.ndarray, np.ndarray, np.ndarray]  # keys, columns and counts,
 
 @dataclass(frozen=True)
 class Survey:
-    """What has to be known of all shards before any can be encoded."""
+    """Facts about all shards that are needed before any of them can be encoded."""
 
     lengths: np.ndarray  # (sentences,)
     tags: frozenset[str]
