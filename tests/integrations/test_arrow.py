@@ -202,6 +202,8 @@ def test_frames(library, model):
     assert list(frame.columns) == ["id", "text"]
     with pytest.raises(TaggerError, match="'none'"):
         frames.tag(frame, "none", model)
+    with pytest.raises(TaggerError, match="'id': expected texts"):
+        frames.tag(frame, "id", model)
     with pytest.raises(TaggerError, match="'words'"):
         frames.tag(out, "text", model)
 

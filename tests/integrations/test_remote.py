@@ -2,6 +2,9 @@
 
 import json
 import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from paths import DATA, TEST, TRAIN
@@ -11,7 +14,7 @@ from tagger import HMMTagger, load_model, read_corpus, save_model, write_corpus
 from tagger.cli.paths import LocalFile
 from tagger.errors import FileError, MissingModelError
 from tagger.files.reading import Lines, exists
-from tagger.files.remote import RemoteInput, file_system, has_scheme
+from tagger.files.remote import RemoteInput, file_system, has_scheme, remote_key
 from tagger.files.writing import atomic_writer, check_writable, file_size
 
 fsspec = pytest.importorskip("fsspec")
@@ -189,3 +192,22 @@ def test_object_stores(bucket, tmp_path):
 def test_an_incomplete_address_is_a_file_error(scheme):
     with pytest.raises(FileError, match=f"{scheme}://x"):
         file_system(f"{scheme}://x")
+
+
+def test_a_changed_web_page_has_another_key(tmp_path):
+    pytest.importorskip("aiohttp")
+    (tmp_path / "page.txt").write_text("one .\n")
+    handler = partial(QuietHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/page.txt"
+        before = remote_key(address)
+        assert list(Lines(address)) == ["one ."] and remote_key(address) == before
+        (tmp_path / "page.txt").write_text("two .\n")
+        assert remote_key(address) != before
+        server.shutdown()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
