@@ -686,3 +686,12 @@ def test_help_is_shown_by_h_and_on_a_terminal_that_knows_ascii_only(tmp_path):
     result = run_process(tmp_path, "train-crf", "-h", PYTHONIOENCODING="ascii", LC_ALL="C")
     assert result == run(tmp_path, "train-crf", "--help")
     assert (result.code, result.err) == (0, "")
+
+
+def test_garbage_is_collected_once_a_command_is_loaded() -> None:
+    code = (
+        "import gc, sys; from tagger.__main__ import main\nsys.argv = ['tagger', 'completion', 'bash']\ntry: main()\n"
+    )
+    code += "except SystemExit: print(gc.isenabled(), gc.get_freeze_count() > 0, file=sys.stderr)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stderr == "True True\n"

@@ -13,6 +13,7 @@ standard error).
 from __future__ import annotations
 
 import codecs
+import gc
 import io
 import os
 import sys
@@ -71,6 +72,9 @@ class Commands(click.Group):
             # of a function allocates one, and importing NumPy takes 16 ms longer.
             import numpy  # noqa: F401
         command: click.Command = import_module(f"tagger.cli.commands.{COMMANDS[name]}").command
+        if not gc.isenabled():  # `__main__` switched it off; what was imported stays, so it need not be visited again
+            gc.freeze()
+            gc.enable()
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:

@@ -9,12 +9,12 @@ shapes, say) gets a table of such rows too, as soon as a text has more tokens th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import AscendingKeys
-from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.pack import Pack
 from tagger.crf.few_tokens import FEW_TOKENS, FEW_WORDS, FewTokens
 from tagger.features.encoder import Features
@@ -25,6 +25,9 @@ from tagger.features.template import functions_of, token_values
 from tagger.features.token_values import TokenValues, Triples
 from tagger.words.cache import WordCache
 from tagger.words.windows import MARKS, Windows, laid_out
+
+if TYPE_CHECKING:
+    from tagger.chain.candidate_lattice import Candidates
 
 TABLE_CELLS = 1 << 18  # the largest table of a template of several words
 STEP_CELLS = 1 << 22  # of the transitions of the tokens that are decoded together, if each step has its own

@@ -13,7 +13,6 @@ from tagger.errors import CorpusError, TrainingError
 from tagger.escaping import quote
 from tagger.features.syntax import ATTRIBUTES_PREFIX
 from tagger.features.template import FEATURES_TEMPLATE, Template, token_values
-from tagger.models.checkpoint import corpus_fingerprint, fingerprint
 from tagger.sentence import FEATURES, Sentence, is_featured, is_wordless
 
 if TYPE_CHECKING:
@@ -122,6 +121,8 @@ def training_fingerprints(
     model: CRFTagger, sentences: Sequence[Sentence] | None, dev: Sequence[Sentence] | None, init: CRFTagger | None
 ) -> dict[str, str]:
     """Hash everything that a checkpoint of this training belongs to."""
+    from tagger.models.checkpoint import corpus_fingerprint, fingerprint
+
     classes = model.features_.classes
     return {
         "corpus": corpus_fingerprint(sentences, model.wanted_columns_),

@@ -21,7 +21,6 @@ from tagger.crf.scorer import FeatureScorer, step_tokens
 from tagger.crf.settings import check_dev_set, check_settings, function_of, training_fingerprints
 from tagger.crf.storage import description, model_arrays, restore_model, rounded, set_rounded, used_settings
 from tagger.crf.summary import crf_summary, weight_rows
-from tagger.crf.terms import crf_terms
 from tagger.crf.trigrams import TagTrigrams
 from tagger.features.encoder import Features
 from tagger.features.observer import FeatureFunction, Observer
@@ -32,8 +31,6 @@ from tagger.features.valued import ALL, Selection
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.base import Tagger, Terms
-from tagger.models.checkpoint import Checkpoint
-from tagger.models.monitor import ProgressCallback
 from tagger.models.summary import Section, TransitionTable
 from tagger.sentence import Sentence, Words
 
@@ -44,7 +41,9 @@ if TYPE_CHECKING:
     from tagger.crf.parameters import ChainWeights, EncodedCorpus, ParameterLayout
     from tagger.crf.trainer import Trainer
     from tagger.hmm.tagger import HMMTagger
+    from tagger.models.checkpoint import Checkpoint
     from tagger.models.labeled import LabeledTables
+    from tagger.models.monitor import ProgressCallback
 
 MAX_DENSE_TAGS = 128  # from here on training on all tags takes minutes (docs/lab-notes/candidates.md)
 
@@ -287,6 +286,8 @@ class CRFTagger(Tagger):
         return {"weights": lambda: LabeledRows(("feature", "tag", "weight"), self.weight_rows())}
 
     def score_terms(self, words: Words) -> Terms:
+        from tagger.crf.terms import crf_terms
+
         return crf_terms(self, words)
 
     def arrays(self) -> Arrays:

@@ -21,7 +21,6 @@ import numpy as np
 from tagger.arrays.caching import cached_property
 from tagger.arrays.string_spans import StringSpans
 from tagger.errors import TemplateError
-from tagger.features.foreign import is_foreign, translate
 from tagger.features.functions import FUNCTIONS, NUMBERED, PATTERN_FUNCTIONS, WordForms
 from tagger.features.observer import split_sources
 from tagger.features.patterns import compiled
@@ -79,6 +78,8 @@ def template_text(name_or_path: str, columns: Sequence[str | None] = (None,)) ->
 
     `columns` are the names of the corpus's columns, None for the words.
     """
+    from tagger.features.foreign import is_foreign, translate
+
     text = shipped(name_or_path) if name_or_path in SHIPPED else file_text(name_or_path)
     return translate(text, columns) if is_foreign(text) else text
 
