@@ -78,9 +78,10 @@ class Curvature:
     def __init__(self) -> None:
         self.steps: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)  # (s, y, 1 / s·y)
 
-    def add(self, s: np.ndarray, y: np.ndarray) -> None:
+    def add(self, before: LinePoint, after: LinePoint) -> None:
         """Add a step, unless the function bends the wrong way along it."""
-        s, y = s.astype(np.float32), y.astype(np.float32)  # half the memory to walk through; plenty for a direction
+        s = difference(after.z, before.z)
+        y = difference(after.gradient, before.gradient)
         sy = float(s @ y)
         if sy > 1e-10 * float(y @ y):
             self.steps.append((s, y, 1 / sy))
@@ -97,7 +98,12 @@ class Curvature:
         q *= 1 / (rho * float(y @ y))
         for (s, y, rho), alpha in zip(self.steps, reversed(alphas), strict=True):
             q += (alpha - rho * float(y @ q)) * s
-        return -q.astype(np.float64)
+        return np.negative(q, out=q).astype(np.float64)
+
+
+def difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a - b in float32: half the memory to walk through, and plenty for a direction."""
+    return np.subtract(a, b, out=np.empty(len(a), np.float32), casting="same_kind")
 
 
 def minimize(
@@ -115,11 +121,12 @@ def minimize(
     `watch` gets the iteration, the loss and x after each step, and can return a reason to stop. `first_step` is the
     length of the first step in units of the gradient, where no curvature has been seen yet; 1/‖gradient‖ by default.
     """
-    penalty = l1 * scale  # of |z|
+    penalty = l1 * scale if l1 else np.zeros(1)  # of |z|
 
     def evaluate(z: np.ndarray) -> tuple[float, np.ndarray]:
         loss, gradient = function(z * scale)
-        return (loss + float(penalty @ np.abs(z)) if l1 else loss), gradient * scale
+        gradient *= scale  # in place: there may be millions
+        return (loss + float(penalty @ np.abs(z)) if l1 else loss), gradient
 
     z = x / scale
     loss, gradient = evaluate(z)
@@ -142,7 +149,7 @@ def minimize(
         if point is None:
             reason = "the line search found no lower loss"
             break
-        curvature.add(point.z - z, point.gradient - gradient)
+        curvature.add(LinePoint(z, loss, gradient), point)
         z, loss, gradient = point
         losses.append(loss)
         if stop := watch(iteration, loss, z * scale):
