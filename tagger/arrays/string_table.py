@@ -94,6 +94,12 @@ class StringTable:
             candidate[undecided] += 1
         return ids
 
+    def ids_of(self, table: StringTable) -> np.ndarray:
+        """Return the id of each string of another table, all of whose strings are here."""
+        ids = np.searchsorted(self.hashes, table.hashes)
+        same = self.encoded.equal(ids, table.encoded, np.arange(len(table)))
+        return ids if same.all() else self.find(table.strings())  # where two strings have one hash
+
     def find_in_any_case(self, strings: Sequence[str]) -> np.ndarray:
         """Return the id of each string, else that of its lower-case form, else -1."""
         ids = self.find(strings)

@@ -158,8 +158,4 @@ def renumbered(
 
 def string_ids(part: EncodedPart, strings: StringTable) -> np.ndarray:
     """Find the ids in the corpus of a shard's strings, then of the two marks, then -1 for none."""
-    encoded = part.corpus.features.strings
-    place = np.searchsorted(strings.hashes, encoded.hashes)
-    same = strings.encoded.equal(place, encoded.encoded, np.arange(len(encoded)))
-    ids = place if same.all() else strings.find(encoded.strings())  # where two strings have one hash
-    return with_none(ids, len(strings) + MARKS)
+    return with_none(strings.ids_of(part.corpus.features.strings), len(strings) + MARKS)
