@@ -31,6 +31,11 @@ class CellCounts:
         return cls(*count_keys(keys, cells))
 
     @classmethod
+    def none(cls) -> CellCounts:
+        """Count nothing."""
+        return cls(np.empty(0, np.int64), np.empty(0, np.int64))
+
+    @classmethod
     def merged(cls, several: Sequence[CellCounts]) -> CellCounts:
         """Add counts."""
         keys, inverse = np.unique(np.concatenate([one.keys for one in several]), return_inverse=True)
@@ -112,9 +117,9 @@ class HMMCounts:
         own = (self.inside, self.frequency, unigrams, bigrams, trigrams, self.seen, self.sentences, self.tokens)
         return HMMCounts(tag_set, lexicon, *own)
 
-    def steps(self) -> frozenset[tuple[str | None, str | None]]:
-        """List the pairs of tags that follow each other; None is outside of sentences."""
-        names = [*self.tag_set, None]
+    def steps(self, outside: str) -> frozenset[tuple[str, str]]:
+        """List the pairs of tags that follow each other; the mark is called `outside`."""
+        names = [*self.tag_set, outside]
         return frozenset((names[v], names[w]) for v, w in np.argwhere(self.bigrams).tolist())
 
 
