@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagger.arrays.caching import cached_property
+from tagger.arrays.ragged import consecutive
 from tagger.corpus.labels import tag_numbers
 from tagger.corpus.partial import OPEN, Choices, read_choices
 from tagger.hmm.transitions import Steps
@@ -48,6 +49,21 @@ class TaggedText:
         order[places[places >= 0]] = np.flatnonzero(places >= 0)
         strings = [windows.words[i] for i in order.tolist()]
         return cls(tag_set, tags, choices, lengths, lexicon, strings, places[ids], seen)
+
+    def only(self, sentences: np.ndarray) -> TaggedText:
+        """Return the text of some sentences, without its strings; words and tags that others have are not in it.
+
+        No tag may be open.
+        """
+        begins = np.cumsum(self.lengths) - self.lengths
+        tokens = consecutive(begins[sentences], self.lengths[sentences])
+        occurring, tags = np.unique(self.tags[tokens], return_inverse=True)
+        tag_set, lengths, written = [self.tag_set[k] for k in occurring], self.lengths[sentences], self.lexicon.words
+        lexicon, places = Lexicon.with_places(written.encoded, self.words[tokens], tags, len(tag_set))
+        seen = fingerprints(written.encoded, self.words[tokens], lengths)
+        return TaggedText(
+            tag_set, tags, Choices.none(len(tag_set)), lengths, lexicon, [], places[self.words[tokens]], seen
+        )
 
     @property
     def K(self) -> int:

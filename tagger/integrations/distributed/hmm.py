@@ -1,12 +1,12 @@
 """An HMM of shards: each is counted where it is, the counts are merged, and the driver estimates.
 
 The counts are those of `tagger.hmm.counting`, and so is the estimator: the model has the bytes of an ordinary training.
-A part of the shards can be left out, so that an HMM which has not seen a shard proposes candidates for it.
+Sentences can be left out, so that an HMM which has not seen them proposes candidates for them (`candidates`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import NamedTuple
@@ -28,10 +28,8 @@ from tagger.integrations.distributed.counting import scheme_of_steps
 from tagger.integrations.distributed.placement import ShardWorkers, Shared
 from tagger.integrations.distributed.shards import Shard
 from tagger.integrations.distributed.store import LOCK, store_of
-from tagger.integrations.distributed.worker import Job, merged, read
+from tagger.integrations.distributed.worker import Job, Selection, merged, read
 from tagger.normalization import NFC, normalized_keys
-
-Numbers = Collection[int] | None  # of the shards that count; None for all
 
 
 class FrequentWords(NamedTuple):
@@ -71,11 +69,20 @@ def text_of(job: Job, shard: Shard) -> TaggedText | None:
     return text
 
 
-def count_text(job: Job, shards: Sequence[Shard], numbers: Numbers) -> HMMCounts | None:
+def texts_of(job: Job, shards: Sequence[Shard], selection: Selection | None) -> Iterator[tuple[int, TaggedText]]:
+    """Yield the numbers and texts of shards that have sentences, all or those of a selection."""
+    for shard in shards:
+        text = text_of(job, shard)
+        if text is None or (selection is not None and not len(selection[shard.number])):
+            continue
+        text = replace(text, tags=text.tags.astype(np.int64), words=text.words.astype(np.int64))
+        yield shard.number, text if selection is None else text.only(selection[shard.number])
+
+
+def count_text(job: Job, shards: Sequence[Shard], selection: Selection | None) -> HMMCounts | None:
     """Count shards; None if they have no sentences."""
     with LOCK:
-        texts = (text_of(job, shard) for shard in shards if numbers is None or shard.number in numbers)
-        return merged((HMMCounts.of(widened(text)) for text in texts if text is not None), merge_counts)
+        return merged((HMMCounts.of(text) for _, text in texts_of(job, shards, selection)), merge_counts)
 
 
 def merge_counts(several: Sequence[HMMCounts | None]) -> HMMCounts | None:
@@ -89,31 +96,25 @@ def add_counts(a: HMMCounts | None, b: HMMCounts | None) -> HMMCounts | None:
     return merge_counts([a, b])
 
 
-def widened(text: TaggedText) -> TaggedText:
-    """Return a text with numbers that can be calculated with."""
-    return replace(text, tags=text.tags.astype(np.int64), words=text.words.astype(np.int64))
-
-
-def entry_tokens(job: Job, shards: Sequence[Shard], words: FrequentWords, numbers: Numbers) -> dict[int, EntryTokens]:
+def entry_tokens(
+    job: Job, shards: Sequence[Shard], words: FrequentWords, selection: Selection | None
+) -> dict[int, EntryTokens]:
     """Find the tokens of entries in shards."""
     found, K = {}, len(words.tag_set)
-    for shard in shards:
-        text = text_of(job, shard) if numbers is None or shard.number in numbers else None
-        if text is None:
-            continue
+    for number, text in texts_of(job, shards, selection):
         tags = np.searchsorted(words.tag_set, text.tag_set)[text.tags]
         ids = words.words.ids_of(text.lexicon.words)
         ids = np.where(ids < 0, len(words.words), ids)[text.words]  # one more number for all others
-        found[shard.number] = EntryTokens.of(Steps.of(tags, text.lengths, K), ids, words.entries)
+        found[number] = EntryTokens.of(Steps.of(tags, text.lengths, K), ids, words.entries)
     return found
 
 
-def count_entries(job: Job, shards: Sequence[Shard], words: FrequentWords, numbers: Numbers) -> CountedEntries:
+def count_entries(job: Job, shards: Sequence[Shard], words: FrequentWords, selection: Selection | None) -> CountedEntries:
     """Count the tags before and after the entries of shards."""
     E, width = len(words.entries), len(words.tag_set) + 1
     with LOCK:
         nothing = CountedEntries(CellCounts.none(), CellCounts.none(), {})
-        tokens = entry_tokens(job, shards, words, numbers)
+        tokens = entry_tokens(job, shards, words, selection)
         parts = [CountedEntries(*own.counts(E, width), {number: len(own)}) for number, own in tokens.items()]
         return reduce(add_entries, parts, nothing)
 
@@ -125,26 +126,26 @@ def add_entries(a: CountedEntries, b: CountedEntries) -> CountedEntries:
 
 
 def sample_entries(
-    job: Job, shards: Sequence[Shard], words: FrequentWords, numbers: Numbers, spacing: Spacing
+    job: Job, shards: Sequence[Shard], words: FrequentWords, selection: Selection | None, spacing: Spacing
 ) -> dict[int, EntryTokens]:
     """Return evenly spaced tokens of entries, by shard."""
     with LOCK:
-        tokens = entry_tokens(job, shards, words, numbers)
+        tokens = entry_tokens(job, shards, words, selection)
         first = {number: -spacing.before[number] % spacing.step for number in tokens}
         return {number: own.at(slice(first[number], None, spacing.step)) for number, own in tokens.items()}
 
 
 @dataclass(frozen=True)
 class ShardedText:
-    """The text of all shards, or of some: what `TaggedText` is to an ordinary training."""
+    """The text of all shards, or of some sentences: what `TaggedText` is to an ordinary training."""
 
     workers: ShardWorkers
     job: Job
-    numbers: Numbers = None
+    selection: Shared | None = None  # the sentences that count, by shard; None for all
 
     def counts(self) -> HMMCounts:
         """Count the shards, and merge the counts of two workers at a time."""
-        counts: HMMCounts | None = self.workers.sum(count_text, add_counts, self.job, self.numbers)
+        counts: HMMCounts | None = self.workers.sum(count_text, add_counts, self.job, self.selection)
         if counts is None:
             raise TrainingError("expected at least one sentence to train on, got an empty corpus")
         return counts
@@ -154,7 +155,7 @@ class ShardedText:
         words, K = np.unique(entries // counts.K), counts.K
         own = np.searchsorted(words, entries // K) * K + entries % K
         shared = Shared(self.workers.client, FrequentWords(counts.tag_set, counts.lexicon.words.taken(words), own))
-        args = (self.job, shared, self.numbers)
+        args = (self.job, shared, self.selection)
         counted: CountedEntries = self.workers.sum(count_entries, add_entries, *args)
         before, total = {}, 0
         for number in sorted(counted.tokens):

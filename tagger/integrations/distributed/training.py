@@ -26,6 +26,7 @@ from tagger.features.tag_parts import TagParts, separator_of
 from tagger.features.template import column_names, list_names, parse_templates, template_text, valued_sources
 from tagger.features.word_classes import WordClasses
 from tagger.hmm.tagger import HMMTagger
+from tagger.integrations.distributed.candidates import add_candidates
 from tagger.integrations.distributed.counting import (
     Survey,
     Words,
@@ -79,7 +80,7 @@ def fit(
     client : distributed.Client
         Connection to the cluster.
     model : HMMTagger or CRFTagger
-        An untrained model; a CRF is one whose candidates are all tags. It is trained in place.
+        An untrained model, which is trained in place.
     files : sequence of str
         Tagged corpora. All workers must find them under these names.
     X_dev, y_dev : iterables, optional
@@ -148,9 +149,8 @@ def template_columns(model: CRFTagger, names: ColumnNames) -> tuple[str, ...]:
 
 def check_supported(model: CRFTagger) -> None:
     """Refuse settings that need all sentences in one place."""
-    if model.order != 1 or model.candidates not in ("auto", "all"):
-        got = f"order={model.order} and candidates={model.candidates!r}"
-        raise TrainingError(f"expected order=1 and candidates='all' for a training on shards, got {got}")
+    if model.order == 0:
+        raise TrainingError("order: expected 1 or 2 for a training on shards, got 0")
     if callable(model.features):
         raise TrainingError("features: expected a template for a training on shards, got a function")
     if model.partial:
@@ -181,8 +181,7 @@ def encode_shards(
     plan = make_plan(model, surveys, classes)
     tag_parts, K = TagParts(plan.tag_set, plan.separator), len(plan.tag_set)
     templates = plan.templates()
-    if threshold_of(model, None, K, bool(column_names(templates))) is not None:
-        raise TrainingError(f"candidates: expected 'all' for a training on shards with {K} tags, got 'auto'")
+    threshold = threshold_of(model, None, K, bool(column_names(templates)))
     marks = choose_marks([part.endings for part in surveys])
     shared = Shared(workers.client, Plan(plan, marks))
     words = Words.merged(workers.run(count_words, job, shared))
@@ -196,6 +195,8 @@ def encode_shards(
     encoding = Encoding(
         corpus, layout, plan.tag_set, plan.template, lexicon, words.seen, None, None, 0, plan.scheme, plan.lists
     )
+    if threshold is not None:
+        shards, encoding = add_candidates(shards, encoding, model.order, threshold)
     return shards, encoding, surveys
 
 
