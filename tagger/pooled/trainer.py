@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagger.arrays.caching import cached_property
 from tagger.arrays.ragged import consecutive
 from tagger.corpus.partial import OPEN
 from tagger.crf.candidates.proposal import Proposal, block_folds
@@ -27,7 +28,7 @@ from tagger.crf.parameters import ParameterLayout
 from tagger.crf.tagger import MAX_DENSE_TAGS
 from tagger.crf.trainer import Trainer, Watch
 from tagger.models.monitor import INTERRUPTED, TrainingMonitor
-from tagger.pooled.held_out import ParameterCounts, propose_without
+from tagger.pooled.held_out import ParameterCounts, kept_parameters, propose_without
 from tagger.pooled.opinion_weights import OpinionSample, fit_coverage
 from tagger.sentence import Sentence
 
@@ -49,11 +50,31 @@ class PooledTrainer(Trainer):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.partner: np.ndarray | None = None  # the weights of the CRF on all tags, in the order of the other's
-        self.dense: Trainer | None = None  # no such CRF for large tag sets, and none where a model is adapted
-        if self.corpus.K <= MAX_DENSE_TAGS and not self.layout.centre.any():
-            corpus = replace(self.corpus, proposal=None, is_right=None, cross_fitted=None)
-            layout = ParameterLayout(corpus, self.layout.counts[: self.layout.features_end])
-            self.dense = Trainer(corpus, layout, *self.settings())
+        # no such CRF for large tag sets, and none where a model is adapted
+        has_dense = self.corpus.K <= MAX_DENSE_TAGS and not self.layout.centre.any()
+        self.dense = self.dense_trainer() if has_dense else None
+
+    def dense_trainer(self) -> Trainer:
+        """Make the trainer of the CRF on all tags."""
+        corpus = replace(self.corpus, proposal=None, is_right=None, cross_fitted=None)
+        layout = ParameterLayout(corpus, self.layout.counts[: self.layout.features_end])
+        return Trainer(corpus, layout, *self.settings())
+
+    def trainer_without(self, fold: np.ndarray, others: np.ndarray, kept: np.ndarray) -> Trainer:
+        """Make the trainer of a CRF on candidates that has not seen a fold, only the other sentences."""
+        corpus = self.corpus
+        if not self.layout.centre.any():  # the HMM of a model that is adapted has seen none of the sentences
+            corpus = propose_without(corpus, self.corpus_sentences, fold, self.model, self.threads)
+        return Trainer(corpus, self.layout, *self.settings(), others, kept)
+
+    def counts_of(self, sentences: np.ndarray) -> np.ndarray:
+        """Count how often each parameter (P,) is on the right paths of these sentences."""
+        return self.parameter_counts.of(sentences)
+
+    @cached_property
+    def parameter_counts(self) -> ParameterCounts:
+        """The occurrences of parameters."""
+        return ParameterCounts(self.corpus, self.layout)
 
     def settings(self) -> tuple[float, float, int, float, int]:
         """Return the settings of a trainer."""
@@ -71,7 +92,6 @@ class PooledTrainer(Trainer):
         behind it, and does them again without a report.
         """
         resumed, folds = monitor.state.iteration > 0, held_out_folds(self.corpus.lengths)
-        self.counts = ParameterCounts(self.corpus, self.layout)
         results: list[list[Result]] = []
         for number, fold in enumerate(folds, 1):
             is_reported = number == len(folds) and not resumed
@@ -102,15 +122,13 @@ class PooledTrainer(Trainer):
         """Train the CRF on candidates, and if there is one that on all tags, without a fold of the sentences."""
         begin, dense, before = self.layout.centre, [], 0
         others = np.setdiff1d(np.arange(len(self.corpus.lengths)), fold)
-        kept = self.counts.kept(self.counts.of(others), self.model.min_count, self.model.min_pair_count)
+        limits = (self.model.min_count, self.model.min_pair_count)
+        kept = kept_parameters(self.corpus, self.layout, self.counts_of(others), *limits)
         if self.dense:
             trainer = replace(self.dense, sentences=others, kept=kept[: self.dense.layout.size])
             dense = [trainer.optimize(trainer.layout.centre, self.share(0), watch)]
             begin, before = self.embed(dense[0].x), dense[0].iterations
-        corpus = self.corpus
-        if not self.layout.centre.any():  # the HMM of a model that is adapted has seen none of the sentences
-            corpus = propose_without(corpus, self.corpus_sentences, fold, self.model, self.threads)
-        trainer = Trainer(corpus, self.layout, *self.settings(), others, kept)
+        trainer = self.trainer_without(fold, others, kept)
         return [trainer.optimize(begin, self.share(1), lambda i, loss, x: watch(before + i, None, x)), *dense]
 
     def embed(self, weights: np.ndarray) -> np.ndarray:
@@ -119,21 +137,31 @@ class PooledTrainer(Trainer):
 
     def learn_pool(self, members: Sequence[Sequence[np.ndarray]], folds: Sequence[np.ndarray]) -> None:
         """Learn the weights of the pool, from weights of CRFs and the fold that each has not seen."""
-        corpus, model, proposal = self.corpus, self.model, self.corpus.cross_fitted
-        assert proposal is not None
-        closed = np.flatnonzero(corpus.tags != OPEN)
-        model.coverage_ = fit_coverage(proposal.only(closed).candidates, corpus.tags[closed])
-        begins = np.cumsum(corpus.lengths) - corpus.lengths
+        self.model.coverage_ = self.coverage()
         sample = OpinionSample(members=3 if self.dense else 2)
         for weights, fold in zip(members, folds, strict=False):  # an interrupted training has fewer
-            before = np.cumsum(corpus.lengths[fold]) // TOKENS_TOGETHER
-            for group in np.split(fold, np.flatnonzero(np.diff(before)) + 1):
-                tokens = consecutive(begins[group], corpus.lengths[group])
-                own = proposal.only(tokens)
-                crfs = [self.node_marginals(vector, group, own) for vector in weights]
-                sample.add(own.candidates, corpus.tags[tokens], [np.exp(own.log_posterior), *crfs])
+            self.add_opinions(sample, weights, fold)
         pool = sample.weights()
-        model.pool_ = np.append(pool, np.zeros(3 - len(pool)))
+        self.model.pool_ = np.append(pool, np.zeros(3 - len(pool)))
+
+    def coverage(self) -> np.ndarray:
+        """Estimate how often the right tag is a candidate."""
+        corpus, proposal = self.corpus, self.corpus.cross_fitted
+        assert proposal is not None
+        closed = np.flatnonzero(corpus.tags != OPEN)
+        return fit_coverage(proposal.only(closed).candidates, corpus.tags[closed])
+
+    def add_opinions(self, sample: OpinionSample, weights: Sequence[np.ndarray], fold: np.ndarray) -> None:
+        """Add the opinions of the HMM, and of CRFs with these weights, on a fold that they have not seen."""
+        corpus, proposal = self.corpus, self.corpus.cross_fitted
+        assert proposal is not None
+        begins = np.cumsum(corpus.lengths) - corpus.lengths
+        before = np.cumsum(corpus.lengths[fold]) // TOKENS_TOGETHER
+        for group in np.split(fold, np.flatnonzero(np.diff(before)) + 1):
+            tokens = consecutive(begins[group], corpus.lengths[group])
+            own = proposal.only(tokens)
+            crfs = [self.node_marginals(vector, group, own) for vector in weights]
+            sample.add(own.candidates, corpus.tags[tokens], [np.exp(own.log_posterior), *crfs])
 
     def node_marginals(self, weights: np.ndarray, sentences: np.ndarray, proposal: Proposal) -> np.ndarray:
         """Compute the probabilities of candidates by a CRF with these weights."""

@@ -125,9 +125,9 @@ def cross_fit(
     return hmms, fold_of
 
 
-def hmm_settings(encoding: Encoding) -> dict[str, Any]:
+def hmm_settings(corpus: EncodedCorpus) -> dict[str, Any]:
     """Return the settings of HMMs that propose."""
-    return {"scheme": NO_SCHEME if encoding.corpus.allowed is None else AUTO}
+    return {"scheme": NO_SCHEME if corpus.allowed is None else AUTO}
 
 
 def add_candidates(
@@ -138,7 +138,7 @@ def add_candidates(
     trigrams = CellCounts.none()
     if order == 2:
         trigrams = CellCounts.merged(workers.run(count_trigrams, job, shards.plan))
-    settings, classes = hmm_settings(encoding), encoding.corpus.features.classes
+    settings, classes = hmm_settings(encoding.corpus), encoding.corpus.features.classes
     sentences = np.arange(sum(map(len, shards.lengths)))
     hmms, fold_of = cross_fit(shards, settings, classes, sentences)
     proposer = learn_hmm(HMMTagger(**settings), ShardedText(workers, job), classes=classes)

@@ -1,4 +1,4 @@
-"""`fit`: train an HMM or a CRF on files that are never in one process as a whole."""
+"""`fit`: train an HMM, a CRF or a pool of them on files that are never in one process as a whole."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tagger.crf.encode import CorpusPlan, Encoding, choose_template, threshold_o
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.settings import check_dev_set, check_settings, features_name, training_fingerprints
 from tagger.crf.tagger import CRFTagger
-from tagger.crf.trainer import learn_weights
+from tagger.crf.trainer import Trainer, learn_weights
 from tagger.errors import TemplateError, TrainingError
 from tagger.features.phrases import read_lists
 from tagger.features.tag_parts import TagParts, separator_of
@@ -38,12 +38,14 @@ from tagger.integrations.distributed.counting import (
 from tagger.integrations.distributed.hmm import ShardedText, check_hmm, learn_hmm
 from tagger.integrations.distributed.objective import ShardedCorpus, ShardedTrainer
 from tagger.integrations.distributed.placement import ShardWorkers, Shared
+from tagger.integrations.distributed.pooled import ShardedPooledTrainer
 from tagger.integrations.distributed.shards import ReadOptions, cut
 from tagger.integrations.distributed.store import forget
 from tagger.integrations.distributed.worker import Job, Numbering, Plan, count_template, count_words, survey
 from tagger.models.checkpoint import Checkpoint, fingerprint
 from tagger.models.monitor import ProgressCallback
 from tagger.normalization import NFC
+from tagger.pooled.tagger import PooledTagger
 from tagger.sentence import Sentence
 from tagger.words.windows import MARKS, Windows
 
@@ -69,7 +71,7 @@ def fit(
     lexicon: Mapping[str, Sequence[str]] | None = None,
     on_disk: bool = False,
 ) -> Model:
-    """Train an HMM or a CRF on files that the workers of a cluster read, each its own.
+    """Train an HMM, a CRF or a pool of them on files that the workers of a cluster read, each its own.
 
     The model is that of `fit` on the same sentences, up to rounding, and has the same bytes for any number of workers;
     an HMM has the very bytes of an ordinary training. A worker that dies is replaced by others, which read its files
@@ -79,7 +81,7 @@ def fit(
     ----------
     client : distributed.Client
         Connection to the cluster.
-    model : HMMTagger or CRFTagger
+    model : HMMTagger, CRFTagger or PooledTagger
         An untrained model, which is trained in place.
     files : sequence of str
         Tagged corpora. All workers must find them under these names.
@@ -98,7 +100,7 @@ def fit(
 
     Returns
     -------
-    HMMTagger or CRFTagger
+    HMMTagger, CRFTagger or PooledTagger
         The model itself.
     """
     options = ReadOptions(format, encoding, columns or ColumnNames())
@@ -112,6 +114,9 @@ def fit(
         raise TrainingError("lexicon: expected an HMM to train with it, got a CRF. Leave it out.")
     check_settings(model)
     check_supported(model)
+    if isinstance(model, PooledTagger):
+        model.check_candidates(None)
+        model.opinions_ = []
     if not options.columns.wanted:
         wanted = template_columns(model, options.columns)
         options = replace(options, columns=replace(options.columns, wanted=wanted))
@@ -133,7 +138,11 @@ def learn_crf(
     shards, encoding, surveys = encode_shards(workers, job, model, classes)
     corpus, layout = model.keep(encoding)
     check_dev_set(model, dev)
-    trainer = ShardedTrainer(corpus, layout, **model.trainer_settings(), shards=shards)
+    settings = model.trainer_settings() | {"shards": shards}
+    if isinstance(model, PooledTagger):
+        trainer: Trainer = ShardedPooledTrainer(corpus, layout, **settings, model=model, corpus_sentences=())
+    else:
+        trainer = ShardedTrainer(corpus, layout, **settings)
     prints = training_fingerprints(model, None, dev, None) if checkpoint else {}
     prints |= {"corpus": fingerprint(part.fingerprint for part in surveys)}
     lengths = [part.lengths for part in surveys]
