@@ -1,8 +1,9 @@
-"""Training on a cluster: `train-hmm` and `train-crf --scheduler`, with the manners of every training command."""
+"""Training on a cluster: `--scheduler` of `train`, `train-crf` and `train-hmm`, with the manners of every training."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +21,16 @@ from tagger.crf.tagger import CRFTagger
 from tagger.files import resources
 from tagger.files.reading import Lines
 from tagger.hmm.tagger import HMMTagger
+from tagger.models.base import Tagger
 from tagger.models.checkpoint import Checkpoint
 from tagger.models.store import load_classes, save_model
+from tagger.pooled.tagger import PooledTagger
 from tagger.sentence import Sentence
 
 if TYPE_CHECKING:
     from distributed import Client
 
-REFUSED = ("init", "unlabeled", "partial", "add", "threads")  # options that need the whole corpus in one process
+REFUSED = ("init", "unlabeled", "partial", "threads")  # options that need the whole corpus in one process
 
 
 def train_on_shards(
@@ -43,13 +46,12 @@ def train_on_shards(
     log: str | None,
     checkpoint: Checkpoint,
     classes: str | None,
+    add: Sequence[Tagger],
 ) -> None:
-    """Train a CRF on the files of a folder, or on one file, that the workers of a cluster read."""
+    """Train a CRF, or a pool, on the files of a folder, or on one file, that the workers of a cluster read."""
     from tagger.integrations.distributed.training import fit
 
     begin = time.perf_counter()
-    if type(model) is not CRFTagger:
-        raise click.UsageError("--scheduler: expected --tune as well; train-crf trains on shards without it.")
     check_options(corpus)
     columns = corpus_options.with_wanted(wanted_columns(str(model.features), corpus_options.columns, quiet))
     files = corpus_files(corpus)
@@ -68,6 +70,8 @@ def train_on_shards(
             classes=load_classes(classes) if classes else None,
             on_disk=is_given("max_memory"),
         )
+    if isinstance(model, PooledTagger):
+        model.join_members(add, dev_sentences)
     save_and_report(model, output, begin, quiet, stop, checkpoint, "iteration")
 
 

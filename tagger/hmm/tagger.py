@@ -205,8 +205,8 @@ class HMMTagger(Tagger):
         if isinstance(self.emission_model_, EmissionModel):
             from tagger.hmm.em import EMTrainer, partial_text
 
-            for text in partial_text(sentences, text.choices, self.classes_, self.emission_model_):
-                trainer = EMTrainer(text, self.transition_model_, self.emission_model_)
+            for open_text in partial_text(sentences, text.choices, self.classes_, self.emission_model_):
+                trainer = EMTrainer(open_text, self.transition_model_, self.emission_model_)
                 self.transition_model_, self.emission_model_ = trainer.learn(self.em_iterations, watch)
         return self
 

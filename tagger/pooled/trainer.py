@@ -14,7 +14,9 @@ A small corpus is left out fold by fold, so that the weights are learned on all 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,8 +26,8 @@ from tagger.arrays.ragged import consecutive
 from tagger.corpus.partial import OPEN
 from tagger.crf.candidates.proposal import Proposal, block_folds
 from tagger.crf.lbfgs import Result
-from tagger.crf.parameters import ParameterLayout
-from tagger.crf.tagger import MAX_DENSE_TAGS
+from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+from tagger.crf.tagger import MAX_DENSE_TAGS, CRFTagger
 from tagger.crf.trainer import Trainer, Watch
 from tagger.models.monitor import INTERRUPTED, TrainingMonitor
 from tagger.pooled.held_out import ParameterCounts, kept_parameters, propose_without
@@ -153,23 +155,14 @@ class PooledTrainer(Trainer):
 
     def add_opinions(self, sample: OpinionSample, weights: Sequence[np.ndarray], fold: np.ndarray) -> None:
         """Add the opinions of the HMM, and of CRFs with these weights, on a fold that they have not seen."""
-        corpus, proposal = self.corpus, self.corpus.cross_fitted
-        assert proposal is not None
-        begins = np.cumsum(corpus.lengths) - corpus.lengths
-        before = np.cumsum(corpus.lengths[fold]) // TOKENS_TOGETHER
-        for group in np.split(fold, np.flatnonzero(np.diff(before)) + 1):
-            tokens = consecutive(begins[group], corpus.lengths[group])
-            own = proposal.only(tokens)
-            crfs = [self.node_marginals(vector, group, own) for vector in weights]
-            sample.add(own.candidates, corpus.tags[tokens], [np.exp(own.log_posterior), *crfs])
+        add_opinions(sample, self.corpus, self.corpus_sentences, fold, self.members(weights))
 
-    def node_marginals(self, weights: np.ndarray, sentences: np.ndarray, proposal: Proposal) -> np.ndarray:
-        """Compute the probabilities of candidates by a CRF with these weights."""
-        self.model.set_weights(self.layout.split(weights))
-        lengths = self.corpus.lengths
-        trained = [self.corpus_sentences[i].begin(int(lengths[i])) for i in sentences.tolist()]
-        observed = self.model.observer()(trained)
-        return self.model.proposal_scorer()(observed, lambda allowed: proposal).node_marginals
+    def members(self, weights: Sequence[np.ndarray]) -> list[PooledTagger]:
+        """Make CRFs with these weights."""
+        models = [copy(self.model) for _ in weights]
+        for model, vector in zip(models, weights, strict=True):
+            model.set_weights(self.layout.split(vector))
+        return models
 
     def model_weights(self, weights: np.ndarray) -> np.ndarray:
         """Return the weights of the pool's chain, given those of the CRF on candidates."""
@@ -177,6 +170,32 @@ class PooledTrainer(Trainer):
         pooled = candidates * weights + (0.0 if self.partner is None else dense * self.partner)
         pooled[-1] += hmm
         return np.asarray(pooled)
+
+
+def add_opinions(
+    sample: OpinionSample,
+    corpus: EncodedCorpus,
+    sentences: Sequence[Sentence],
+    fold: np.ndarray,
+    crfs: Sequence[CRFTagger],
+) -> None:
+    """Add the opinions of the HMM, and of CRFs, on a fold of the sentences of a corpus."""
+    proposal, begins = corpus.cross_fitted, np.cumsum(corpus.lengths) - corpus.lengths
+    assert proposal is not None
+    scorers = [(crf.observer(), crf.proposal_scorer()) for crf in crfs]
+    before = np.cumsum(corpus.lengths[fold]) // TOKENS_TOGETHER
+    for group in np.split(fold, np.flatnonzero(np.diff(before)) + 1):
+        tokens = consecutive(begins[group], corpus.lengths[group])
+        own = proposal.only(tokens)
+        trained = [sentences[i].begin(int(corpus.lengths[i])) for i in group.tolist()]
+        lattices = [score(observe(trained), partial(constant, own)) for observe, score in scorers]
+        P = [np.exp(own.log_posterior), *(lattice.node_marginals for lattice in lattices)]
+        sample.add(own.candidates, corpus.tags[tokens], P)
+
+
+def constant(proposal: Proposal, allowed: np.ndarray | None) -> Proposal:
+    """Return the proposal, whatever tags are allowed."""
+    return proposal
 
 
 def silent(iteration: int, loss: float | None, weights: np.ndarray) -> None:

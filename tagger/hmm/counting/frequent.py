@@ -22,7 +22,7 @@ from tagger.hmm.transitions import NO_TOKEN, Steps
 
 @dataclass(frozen=True)
 class EntryTokens:
-    """The tokens of entries, in the order of the text: the entry of each, the tag u before it and the tag w after it."""
+    """The tokens of entries, in the order of the text: the entry of each, the tag u before and the tag w after."""
 
     entry: np.ndarray  # (n,) its index among all entries
     u: np.ndarray  # (n,)

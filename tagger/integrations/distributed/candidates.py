@@ -153,9 +153,8 @@ def add_candidates(
     layout = ParameterLayout(nowhere, dense.counts[: dense.features_end], dense.seen, order, trigrams.keys)
     nodes = sum(own.nodes for own in figures)
     layout.counts = np.concatenate([dense.counts, trigrams.counts, [nodes]])
-    more = {"lexicon": proposer.lexicon_, "threshold": threshold, "proposer": proposer}
-    missed = sum(own.missed for own in figures)
-    return with_plan, replace(encoding, corpus=corpus, layout=layout, missed=missed, **more)
+    encoding = replace(encoding, corpus=corpus, layout=layout, threshold=threshold, proposer=proposer)
+    return with_plan, replace(encoding, lexicon=proposer.lexicon_, missed=sum(own.missed for own in figures))
 
 
 def split_by_shard(shards: ShardedCorpus, values: np.ndarray) -> dict[int, np.ndarray]:

@@ -82,7 +82,8 @@ def texts_of(job: Job, shards: Sequence[Shard], selection: Selection | None) -> 
 def count_text(job: Job, shards: Sequence[Shard], selection: Selection | None) -> HMMCounts | None:
     """Count shards; None if they have no sentences."""
     with LOCK:
-        return merged((HMMCounts.of(text) for _, text in texts_of(job, shards, selection)), merge_counts)
+        counts: Iterator[HMMCounts | None] = (HMMCounts.of(text) for _, text in texts_of(job, shards, selection))
+        return merged(counts, merge_counts)
 
 
 def merge_counts(several: Sequence[HMMCounts | None]) -> HMMCounts | None:
@@ -109,7 +110,9 @@ def entry_tokens(
     return found
 
 
-def count_entries(job: Job, shards: Sequence[Shard], words: FrequentWords, selection: Selection | None) -> CountedEntries:
+def count_entries(
+    job: Job, shards: Sequence[Shard], words: FrequentWords, selection: Selection | None
+) -> CountedEntries:
     """Count the tags before and after the entries of shards."""
     E, width = len(words.entries), len(words.tag_set) + 1
     with LOCK:

@@ -94,7 +94,16 @@ class ShardedObjective(LossFunction):
         """Add the losses and gradients, or curvatures, of all shards."""
         corpus, end = self.corpus, self.layout.features_end
         sent = Shared(corpus.workers.client, Weights(weights[:end].astype(np.float32), weights[end:]))
-        args = (corpus.plan, corpus.numbering, corpus.candidates, sent, corpus.quantum, method, self.name, self.selection)
+        args = (
+            corpus.plan,
+            corpus.numbering,
+            corpus.candidates,
+            sent,
+            corpus.quantum,
+            method,
+            self.name,
+            self.selection,
+        )
         sums: Sums = corpus.workers.sum(evaluate, add, corpus.job, *args)
         return sums
 

@@ -7,12 +7,10 @@ coverage, and opinions on sentences left out are computed by shard and joined in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tagger.arrays.ragged import consecutive
 from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import ParameterLayout
 from tagger.crf.tagger import CRFTagger
@@ -25,7 +23,7 @@ from tagger.integrations.distributed.store import LOCK
 from tagger.integrations.distributed.worker import Job, Numbering, Plan, Selection, encoded, read
 from tagger.pooled.held_out import ParameterCounts
 from tagger.pooled.opinion_weights import OpinionSample, count_coverage, estimate_coverage
-from tagger.pooled.trainer import TOKENS_TOGETHER, PooledTrainer
+from tagger.pooled.trainer import PooledTrainer, add_opinions
 
 
 def count_parameters(
@@ -70,19 +68,12 @@ def give_opinions(
     """Compute the opinions of the HMM and of CRFs on a selection of sentences, by shard."""
     samples = {}
     with LOCK:
-        scorers = [(member.observer(), member.proposal_scorer()) for member in members]
         for shard in shards:
-            corpus, _, _ = encoded(job, shard, plan, numbering)
-            proposal, sentences = candidates.proposed(job, shard, plan, corpus), read(job, shard)
-            samples[shard.number] = sample = OpinionSample(members=1 + len(members))
-            fold, begins = selection[shard.number], np.cumsum(corpus.lengths) - corpus.lengths
-            before = np.cumsum(corpus.lengths[fold]) // TOKENS_TOGETHER
-            for group in np.split(fold, np.flatnonzero(np.diff(before)) + 1) if len(fold) else []:
-                tokens = consecutive(begins[group], corpus.lengths[group])
-                own, trained = proposal.only(tokens), [sentences[i].begin(int(corpus.lengths[i])) for i in group]
-                crfs = [score(observe(trained), lambda allowed, p=own: p) for observe, score in scorers]
-                P = [np.exp(own.log_posterior), *(lattice.node_marginals for lattice in crfs)]
-                sample.add(own.candidates, corpus.tags[tokens], P)
+            samples[shard.number] = OpinionSample(members=1 + len(members))
+            if len(fold := selection[shard.number]):
+                corpus, _, _ = encoded(job, shard, plan, numbering)
+                corpus = replace(corpus, cross_fitted=candidates.proposed(job, shard, plan, corpus))
+                add_opinions(samples[shard.number], corpus, read(job, shard), fold, members)
     return samples
 
 
@@ -137,12 +128,8 @@ class ShardedPooledTrainer(PooledTrainer):
         return estimate_coverage(self.shards.workers.sum(count_candidates, np.add, *self.arguments()))
 
     def add_opinions(self, sample: OpinionSample, weights: Sequence[np.ndarray], fold: np.ndarray) -> None:
-        members = []
-        for vector in weights:
-            members.append(copy(self.model))
-            members[-1].set_weights(self.layout.split(vector))
-        selection, client = self.shards.selection(np.sort(fold)), self.shards.workers.client
-        by_worker = self.shards.workers.run(give_opinions, *self.arguments(), selection, Shared(client, members))
+        selection, members = self.shards.selection(fold), Shared(self.shards.workers.client, self.members(weights))
+        by_worker = self.shards.workers.run(give_opinions, *self.arguments(), selection, members)
         samples = {number: own for of_worker in by_worker for number, own in of_worker.items()}
         for number in sorted(samples):
             sample.extend(samples[number])
