@@ -147,14 +147,8 @@ def train(
     check_monitoring(dev, checkpoint, quiet)
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     if scheduler and not tune:
-        described: dict[str, Any] = {
-            "tokenizer": tokenizer,
-            "dev": dev,
-            "log": log,
-            "classes": classes,
-            "checkpoint": saved,
-        }
-        described["add"] = (members or {}).get("add", ())
+        described: dict[str, Any] = {"tokenizer": tokenizer, "dev": dev, "log": log, "classes": classes}
+        described |= {"checkpoint": saved, **(members or {"add": ()})}
         train_on_shards(kind(**settings), scheduler, corpus, output, corpus_options, quiet, **described)
         return
     initial = load_initial(init) if init else None
