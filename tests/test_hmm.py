@@ -435,7 +435,8 @@ def test_interpolation_by_hand():
     ]  # fmt: skip
     unigrams = np.array([3, 2, 2])
     bigrams = np.array([[0, 2, 1], [1, 0, 1], [2, 0, 0]])
-    model = Transitions.count(steps, unigrams, bigrams, 2)
+    keys, counts = np.unique((steps.u * 3 + steps.v) * 3 + steps.w, return_counts=True)
+    model = Transitions.estimate(keys, counts, unigrams, bigrams, 2)
     np.testing.assert_allclose(model.weights, [0.4, 0.3, 0.3])
     # P(X | X, Y) = λ3 · 1/2 + λ2 · 1/2 + λ1 · 3/7
     assert model.probabilities(np.array([X * 3 + Y]), np.array([X]))[0] == pytest.approx(0.15 + 0.15 + 0.4 * 3 / 7)

@@ -94,6 +94,18 @@ class StringTable:
             candidate[undecided] += 1
         return ids
 
+    def ids_of(self, table: StringTable) -> np.ndarray:
+        """Return the id of each string of another table, -1 for absent strings."""
+        if not len(self):
+            return np.full(len(table), -1)
+        ids = np.minimum(np.searchsorted(self.hashes, table.hashes), len(self) - 1)
+        likely = np.flatnonzero(self.hashes[ids] == table.hashes)
+        if not self.encoded.equal(ids[likely], table.encoded, likely).all():  # strings of one hash
+            return self.find(table.strings())
+        found = np.full(len(table), -1)
+        found[likely] = ids[likely]
+        return found
+
     def find_in_any_case(self, strings: Sequence[str]) -> np.ndarray:
         """Return the id of each string, else that of its lower-case form, else -1."""
         ids = self.find(strings)

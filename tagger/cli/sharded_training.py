@@ -1,31 +1,36 @@
-"""Training on a cluster: `train-crf --scheduler`, with the manners of every training command."""
+"""Training on a cluster: `--scheduler` of `train`, `train-crf` and `train-hmm`, with the manners of every training."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagger.cli.console import skipped_lines
+from tagger.cli.console import print_message, skipped_lines
 from tagger.cli.corpus_input import CorpusOptions, no_sentence_error, read_tagged, remember_columns, wanted_columns
 from tagger.cli.interrupt import GracefulStop
 from tagger.cli.options import is_given
 from tagger.cli.scheduler import open_client
-from tagger.cli.training import progress_reporter, save_and_report
+from tagger.cli.training import closing_line, model_warnings, progress_reporter, save_and_report
 from tagger.corpus import read_sentences
+from tagger.corpus.schemes import NO_SCHEME
 from tagger.crf.tagger import CRFTagger
 from tagger.files import resources
 from tagger.files.reading import Lines
+from tagger.hmm.tagger import HMMTagger
+from tagger.models.base import Tagger
 from tagger.models.checkpoint import Checkpoint
-from tagger.models.store import load_classes
+from tagger.models.store import load_classes, save_model
+from tagger.pooled.tagger import PooledTagger
 from tagger.sentence import Sentence
 
 if TYPE_CHECKING:
     from distributed import Client
 
-REFUSED = ("init", "unlabeled", "partial", "add", "threads")  # options that need the whole corpus in one process
+REFUSED = ("init", "unlabeled", "partial", "threads")  # options that need the whole corpus in one process
 
 
 def train_on_shards(
@@ -41,38 +46,80 @@ def train_on_shards(
     log: str | None,
     checkpoint: Checkpoint,
     classes: str | None,
+    add: Sequence[Tagger],
 ) -> None:
-    """Train a CRF on the files of a folder, or on one file, that the workers of a cluster read."""
+    """Train a CRF, or a pool, on the files of a folder, or on one file, that the workers of a cluster read."""
     from tagger.integrations.distributed.training import fit
 
     begin = time.perf_counter()
-    check_options(model, corpus)
+    check_options(corpus)
     columns = corpus_options.with_wanted(wanted_columns(str(model.features), corpus_options.columns, quiet))
     files = corpus_files(corpus)
     remember_columns(model, columns, [first_sentence(files, columns)])
     model.tokenizer_ = tokenizer
     dev_sentences = read_tagged(dev, columns) if dev else None
-    reading = {"format": columns.input_format, "encoding": columns.encoding, "columns": columns.columns}
     with GracefulStop() as stop, progress_reporter(model.max_iterations, log, quiet, stop) as watch:
         fit(
             limited_client(scheduler),
             model,
             files,
             dev_sentences,
-            **reading,  # type: ignore[arg-type]
+            **reading(columns),
             watch=watch,
             checkpoint=checkpoint,
             classes=load_classes(classes) if classes else None,
             on_disk=is_given("max_memory"),
         )
+    if isinstance(model, PooledTagger):
+        model.join_members(add, dev_sentences)
     save_and_report(model, output, begin, quiet, stop, checkpoint, "iteration")
 
 
-def check_options(model: CRFTagger, corpus: str) -> None:
-    """Refuse models and options that need the whole corpus in one process."""
-    if type(model) is not CRFTagger:
-        raise click.UsageError("--scheduler: expected --tune as well; train-crf trains on shards without it.")
-    given = [f"--{name.replace('_', '-')}" for name in REFUSED if is_given(name)]
+def count_on_shards(
+    model: HMMTagger,
+    scheduler: str,
+    corpus: str,
+    output: str,
+    corpus_options: CorpusOptions,
+    quiet: bool,
+    *,
+    tokenizer: str | None,
+    lexicon: str | None,
+    classes: str | None,
+) -> None:
+    """Train an HMM on the files of a folder, or on one file, that the workers of a cluster read."""
+    from tagger.integrations.distributed.training import fit
+    from tagger.tagging.constraints import read_lexicon
+
+    begin = time.perf_counter()
+    check_options(corpus)
+    files = corpus_files(corpus)
+    remember_columns(model, corpus_options, [first_sentence(files, corpus_options)])
+    model.tokenizer_ = tokenizer
+    fit(
+        limited_client(scheduler),
+        model,
+        files,
+        **reading(corpus_options),
+        lexicon=read_lexicon(lexicon, corpus_options.encoding) if lexicon else None,
+        classes=load_classes(classes) if classes else None,
+        on_disk=is_given("max_memory"),
+    )
+    model.scheme = model.scheme_ or NO_SCHEME  # as without a cluster
+    save_model(model, output)
+    for message in [*model_warnings(model), closing_line(model, output, time.perf_counter() - begin)]:
+        print_message(message, quiet)
+
+
+def reading(options: CorpusOptions) -> dict[str, Any]:
+    """Return the arguments of `fit` that say how to read files."""
+    return {"format": options.input_format, "encoding": options.encoding, "columns": options.columns}
+
+
+def check_options(corpus: str) -> None:
+    """Refuse options that need the whole corpus in one process."""
+    parameters = {parameter.name for parameter in click.get_current_context().command.params}
+    given = [f"--{name.replace('_', '-')}" for name in REFUSED if name in parameters and is_given(name)]
     if skipped_lines() is not None:
         given.append("--on-error skip")
     if given:

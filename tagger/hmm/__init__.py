@@ -3,6 +3,7 @@
 Read in this order:
 
 - `tagger`: `HMMTagger`, the estimator;
+- `counting`: what is counted of a text, as objects that can be merged;
 - `transitions`: P(tag | two tags before), smoothed by deleted interpolation;
 - `lexicalized`: transitions and emissions that look at frequent words too;
 - `emissions`: P(word | tag) of known and unknown words (`word_tags` has word forms and sparse tables);
@@ -14,5 +15,5 @@ Read in this order:
 - `summary`: what `tagger inspect` prints; `storage`: the arrays of a model file;
 - `textbook`: relative frequencies with a floor instead of all that, for `smoothing` and `unknown`.
 
-The idea: everything is counted in one pass; the only search is for a few smoothing constants, by leaving one out.
+The idea: count, then estimate; the only search is for a few smoothing constants, by leaving one out.
 """

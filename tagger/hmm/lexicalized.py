@@ -15,17 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.keyed import KeyedValues, count_keys, find_keys
+from tagger.arrays.keyed import KeyedValues, find_keys
 from tagger.arrays.npz import MAX_COUNT, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows
-from tagger.corpus.partial import OPEN
-from tagger.hmm.smoothing import best_kappa, subsample
-from tagger.hmm.transitions import NO_TOKEN, Steps, Transitions
-from tagger.words.lexicon import Lexicon
+from tagger.hmm.smoothing import best_kappa
+from tagger.hmm.transitions import Transitions
+
+if TYPE_CHECKING:
+    from tagger.hmm.counting.counts import HMMCounts
+    from tagger.hmm.counting.frequent import CountEntries, EntryCounts
 
 # Places that are not entries of a frequent word. Both are negative, and only `arrivals` distinguishes them.
 NO_ENTRY = -1  # a frequent word with a tag never seen with it
@@ -57,34 +60,29 @@ class LexicalizedTransitions:
         return cls(transitions, nothing, rows, nothing, rows, nothing, np.ones(transitions.K), np.ones(2))
 
     @classmethod
-    def count(
-        cls, transitions: Transitions, steps: Steps, words: np.ndarray, entries: np.ndarray, P: np.ndarray
+    def estimate(
+        cls, transitions: Transitions, entries: np.ndarray, P: np.ndarray, counts: EntryCounts
     ) -> LexicalizedTransitions:
-        """Count the steps of a text with the lexicon's `words` (N,); P (E,) is P(x | v) of each entry."""
+        """Estimate from the counts of entries; P (E,) is P(x | v) of each."""
         K, width = transitions.K, transitions.K + 1
-        tagged = np.flatnonzero(steps.token != NO_TOKEN)
-        u, v, w = steps.u[tagged], steps.v[tagged], steps.w[tagged]
-        number = KeyedValues(entries, np.arange(1.0, len(entries) + 1), (int(words.max()) + 1) * K)
-        place = number(words[steps.token[tagged]] * K + v).astype(np.int64) - 1  # (N,) NO_ENTRY for a missing key, 0
-        is_entry = place != NO_ENTRY
-        pairs, place = u * width + v, place[is_entry]
-        of_tag, frequent = np.bincount(v, minlength=K), np.bincount(v[is_entry], minlength=K)
+        cells, before = counts.before.keys, counts.before.counts
+        E, of_pair = cells // width, cells % width * width + entries[cells // width] % K
+        of_tag = transitions.totals.reshape(width, width).sum(axis=0)[:K]  # tokens of each v
+        frequent = np.bincount(entries[E] % K, weights=before, minlength=K)
         others = (of_tag - frequent + 0.5) / (of_tag + 1)
 
         # κ: for each (u, entry) and, as one more word, each (u, v) of all other words, count(u, v, x) of count(u, v)
-        cells, before = count_keys(place * width + u[is_entry], len(entries) * width)
-        E, of_pair = cells // width, cells % width * width + entries[cells // width] % K
-        other_pairs, other_counts = count_keys(pairs[~is_entry], width**2)
-        seen, total = np.append(before, other_counts), transitions.totals[np.append(of_pair, other_pairs)]
+        rest = transitions.totals - np.bincount(of_pair, weights=before, minlength=width**2)
+        rest[width - 1 :: width] = 0  # v is the mark, which is no token
+        other_pairs = np.flatnonzero(rest)
+        seen, total = np.append(before, rest[other_pairs]), transitions.totals[np.append(of_pair, other_pairs)]
         kappa = best_kappa(seen - 1, total - 1, np.append(P[E], others[other_pairs % width]), seen)
 
         # κ': for each token of an entry, count(v, x, w) of count(v, x)
-        keys = place * width + w[is_entry]
-        after_cells, after = count_keys(keys, len(entries) * width)
-        sample = subsample(len(keys))
-        seen_after = after[np.searchsorted(after_cells, keys[sample])]
-        of_entry = np.bincount(place, minlength=len(entries))[place[sample]]
-        backoff = transitions.probabilities(pairs[is_entry][sample], w[is_entry][sample])
+        after_cells, after, sample = counts.after.keys, counts.after.counts, counts.sample
+        seen_after = after[np.searchsorted(after_cells, sample.entry * width + sample.w)]
+        of_entry = np.bincount(after_cells // width, weights=after, minlength=len(entries))[sample.entry]
+        backoff = transitions.probabilities(sample.u * width + entries[sample.entry] % K, sample.w)
         kappa_after = best_kappa(seen_after - 1, of_entry - 1, backoff, np.ones(len(seen_after)))
 
         rows, after_rows = (RaggedRows.of(of, len(entries), width) for of in (cells, after_cells))
@@ -204,38 +202,25 @@ def counted_rows(archive: Archive, name: str, count: int, width: int) -> tuple[R
 
 
 def learn_transitions(
-    steps: Steps,
-    words: np.ndarray,
+    counts: HMMCounts,
     strings: Sequence[str],
-    lexicon: Lexicon,
+    count_entries: CountEntries,
     emissions: Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]],
     order: int,
     rare_count: int,
     lexicalize: bool = True,
 ) -> LexicalizedTransitions:
-    """Learn from the steps of a text with the lexicon's `words` (N,), -1 if not in it, and the lexicon's `strings`.
+    """Learn from the counts of a text, the `strings` of its lexicon, and a function that counts its entries.
 
     Words seen more than `rare_count` times are frequent, unless `lexicalize` is False or the model is of first order.
     """
-    K = steps.K
-    unigrams, bigrams = count_bigrams(steps)
-    steps = steps.without(OPEN)
-    transitions = Transitions.count(steps, unigrams, bigrams, order)
-    frequent = np.flatnonzero(np.bincount(words[words >= 0]) > rare_count)
+    trigrams, lexicon = counts.trigrams, counts.lexicon
+    transitions = Transitions.estimate(trigrams.keys, trigrams.counts, counts.unigrams, counts.bigrams, order)
+    frequent = np.flatnonzero(counts.frequency > rare_count)
     if order == 1 or not lexicalize or not len(frequent):
         return LexicalizedTransitions.unlexicalized(transitions)
     entries, widths = lexicon.rows.entries(frequent)
     scores, _ = emissions([strings[i] for i in frequent.tolist()])
     P = np.exp(scores[np.repeat(np.arange(len(frequent)), widths), lexicon.rows.tags[entries]])
-    cells = lexicon.rows.owners[entries] * K + lexicon.rows.tags[entries]
-    return LexicalizedTransitions.count(transitions, steps, words, cells, P)
-
-
-def count_bigrams(steps: Steps) -> tuple[np.ndarray, np.ndarray]:
-    """Count the tags (K + 1,) and the tag bigrams (K + 1, K + 1) of steps, without open tags."""
-    width = steps.K + 1
-    closed = steps.w != OPEN
-    unigrams = np.bincount(steps.w[closed], minlength=width)
-    closed &= steps.v != OPEN
-    bigrams = np.bincount(steps.v[closed] * width + steps.w[closed], minlength=width**2)
-    return unigrams, bigrams.reshape(width, width)
+    cells = lexicon.rows.owners[entries] * counts.K + lexicon.rows.tags[entries]
+    return LexicalizedTransitions.estimate(transitions, cells, P, count_entries(cells))

@@ -16,27 +16,25 @@ import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer
-from tagger.corpus.labels import dev_sentences, tag_numbers, training_sentences
-from tagger.corpus.partial import OPEN, Choices, read_choices
+from tagger.corpus.labels import dev_sentences, training_sentences
 from tagger.corpus.schemes import training_scheme
 from tagger.features.word_classes import WordClasses
 from tagger.files import resources
 from tagger.hmm.emissions import EmissionModel
-from tagger.hmm.lexicalized import LexicalizedTransitions, count_bigrams, learn_transitions
+from tagger.hmm.lexicalized import LexicalizedTransitions, learn_transitions
 from tagger.hmm.scorer import first_order_scorer, path_terms, second_order_scorer
 from tagger.hmm.storage import model_arrays, restore_model
 from tagger.hmm.textbook.settings import DEFAULT, TextbookSettings
-from tagger.hmm.transitions import Steps, Transitions
+from tagger.hmm.transitions import Transitions
 from tagger.hmm.word_tags import WordTagTable
 from tagger.models.base import Tagger, Terms
 from tagger.models.summary import Section, TransitionTable
 from tagger.normalization import NFC, normalized_keys
 from tagger.sentence import Sentence, Words
-from tagger.words.lexicon import Lexicon
-from tagger.words.overlap import fingerprints
-from tagger.words.windows import Windows
 
 if TYPE_CHECKING:
+    from tagger.hmm.counting.counts import HMMCounts
+    from tagger.hmm.counting.frequent import CountEntries
     from tagger.hmm.em import EMCallback
     from tagger.hmm.textbook.emissions import TextbookEmissions
     from tagger.models.labeled import LabeledTables, SparseTable
@@ -196,13 +194,19 @@ class HMMTagger(Tagger):
         watch: EMCallback = lambda text, iteration, objective: None,
     ) -> HMMTagger:
         """Learn from sentences that are checked and in the model's normalisation form, as `fit` passes them."""
-        choices = self.count(sentences, lexicon or {}, classes)
+        from tagger.hmm.counting.counts import HMMCounts
+        from tagger.hmm.counting.frequent import entry_counter
+        from tagger.hmm.counting.text import TaggedText
+
+        text = TaggedText.of(sentences, self.partial)
+        check_memory(text.K, len(text.tags))
+        self.estimate(HMMCounts.of(text), text.strings, entry_counter(text), lexicon, classes)
         self.scheme_ = training_scheme(self.scheme, sentences, self.classes_)
         if isinstance(self.emission_model_, EmissionModel):
             from tagger.hmm.em import EMTrainer, partial_text
 
-            for text in partial_text(sentences, choices, self.classes_, self.emission_model_):
-                trainer = EMTrainer(text, self.transition_model_, self.emission_model_)
+            for open_text in partial_text(sentences, text.choices, self.classes_, self.emission_model_):
+                trainer = EMTrainer(open_text, self.transition_model_, self.emission_model_)
                 self.transition_model_, self.emission_model_ = trainer.learn(self.em_iterations, watch)
         return self
 
@@ -213,48 +217,28 @@ class HMMTagger(Tagger):
         if self.partial and self.order == 1:
             raise ValueError("partial: expected False with order 1, which is counted only. Use order 2.")
 
-    def count(
-        self, sentences: list[Sentence], lexicon: Mapping[str, Sequence[str]], classes: WordClasses | None
-    ) -> Choices:
-        """Count everything that is tagged; return the choices of tokens whose tag is open."""
-        if self.partial:
-            self.classes_, tags, choices = read_choices(sentences)
-        else:
-            self.classes_, tags = tag_numbers(sentences)
-            choices = Choices.none(len(self.classes_))
+    def estimate(
+        self,
+        counts: HMMCounts,
+        strings: list[str],
+        count_entries: CountEntries,
+        lexicon: Mapping[str, Sequence[str]] | None = None,
+        classes: WordClasses | None = None,
+    ) -> None:
+        """Estimate all probabilities from the counts of a text, with the strings of its words."""
         from tagger.hmm.textbook.emissions import learn_emissions
 
-        K = len(self.classes_)
-        need = 60 * (K + 1) ** 2 + 400 * len(tags)  # tables of tag pairs, tokens
-        advice = "tables of tag pairs grow with their square; map some tags to one"
-        resources.check(need, f"an HMM of {K:,} tags", advice)
-        written = [sentence.words for sentence in sentences]
-        lengths = np.array(list(map(len, written)))
-        windows = Windows.of(written, margin=0)
-        closed = tags != OPEN
-        ids = windows.at(0)
-        self.seen_ = fingerprints(windows.written, ids, lengths)
-        self.lexicon_, places = Lexicon.with_places(windows.written, ids[closed], tags[closed], K)
-        words = places[ids]  # (N,) as the lexicon numbers them
-        order = np.empty(len(self.lexicon_.words), np.int64)
-        order[places[places >= 0]] = np.flatnonzero(places >= 0)
-        strings = [windows.words[i] for i in order.tolist()]
-        first = np.zeros(len(tags), bool)
-        first[np.cumsum(lengths) - lengths] = True
-        allowed = WordTagTable.from_lexicon(lexicon, self.classes_)
-        self.emission_model_ = learn_emissions(
-            self.textbook, self.lexicon_, strings, words[closed], first[closed], tags[closed], K, allowed, classes
-        )
-        steps = Steps.of(tags, lengths, K)
+        self.classes_, self.lexicon_, self.seen_ = counts.tag_set, counts.lexicon, counts.seen
+        allowed = WordTagTable.from_lexicon(lexicon or {}, self.classes_)
+        self.emission_model_ = learn_emissions(self.textbook, counts, strings, allowed, classes)
         if self.textbook.counts_only:
             from tagger.hmm.textbook.tables import textbook_transitions
 
-            self.transition_model_ = textbook_transitions(count_bigrams(steps)[1], self.textbook.k)
+            self.transition_model_ = textbook_transitions(counts.bigrams, self.textbook.k)
         else:
             settings = (self.emission_model_, self.order, self.rare_count, self.smoothing == DEFAULT)
-            self.transition_model_ = learn_transitions(steps, words, strings, self.lexicon_, *settings)
-        self.summary_ = {"sentences": len(sentences), "tokens": len(tags)}
-        return choices
+            self.transition_model_ = learn_transitions(counts, strings, count_entries, *settings)
+        self.summary_ = {"sentences": counts.sentences, "tokens": counts.tokens}
 
     def scored_transitions(self) -> LexicalizedTransitions:
         """Return the transitions without zeros."""
@@ -297,3 +281,9 @@ class HMMTagger(Tagger):
 
     def restore(self, archive: Archive) -> None:
         restore_model(self, archive)
+
+
+def check_memory(K: int, tokens: int) -> None:
+    """Raise an error if an HMM of K tags, and a text of this number of tokens, need more memory than there is."""
+    need = 60 * (K + 1) ** 2 + 400 * tokens  # tables of tag pairs, tokens
+    resources.check(need, f"an HMM of {K:,} tags", "tables of tag pairs grow with their square; map some tags to one")

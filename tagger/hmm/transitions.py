@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.keyed import KeyedValues, count_keys
+from tagger.arrays.keyed import KeyedValues
 from tagger.arrays.npz import Archive, Arrays, narrow_floats
 from tagger.arrays.ragged import RaggedRows
 from tagger.chain.candidates import Arcs
@@ -73,10 +73,14 @@ class Transitions:
     totals: np.ndarray  # ((K + 1)²,) count(u, v)
 
     @classmethod
-    def count(cls, steps: Steps, unigrams: np.ndarray, bigrams: np.ndarray, order: int) -> Transitions:
-        """Estimate from steps, and the counts of tags and bigrams, which may come from more text than the steps."""
-        width = steps.K + 1
-        keys, counts = count_keys(steps.pairs * width + steps.w, width**3)
+    def estimate(
+        cls, keys: np.ndarray, counts: np.ndarray, unigrams: np.ndarray, bigrams: np.ndarray, order: int
+    ) -> Transitions:
+        """Estimate from the counts of trigrams under their keys, and those of tags and bigrams.
+
+        The last two may come from more text than the trigrams.
+        """
+        width = len(unigrams)
         pairs, v, w = keys // width, keys // width % width, keys % width
         totals = np.bincount(pairs, weights=counts, minlength=width**2).astype(float, copy=False)  # int without pairs
         of_v, tokens = bigrams.sum(axis=1), unigrams.sum()

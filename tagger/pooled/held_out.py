@@ -78,21 +78,27 @@ class ParameterCounts:
         return np.append(counts, layout.counts[len(counts) :])  # the HMM's probability is everywhere
 
     def kept(self, counts: np.ndarray, min_count: int, min_pair_count: int) -> np.ndarray:
-        """Find the parameters (P,) that a training with these counts has; those of an initial model always stay."""
-        features, K = self.corpus.features, self.corpus.K
-        rows = features.rows
-        several = max(min_count, min_pair_count)  # for features of several words
-        minimum = [min_count if template.offset is not None else several for template in features.templates]
-        needed = np.repeat(minimum, np.diff(features.bases))  # (F,)
-        # The first parameters are (feature, tag) pairs: a feature's count is the sum over its tags, not their parts.
-        pairs = slice(0, len(rows.tags))
-        is_part = (rows.tags >= K) & (rows.tags < self.corpus.tag_parts.columns)
-        seen = np.bincount(rows.owners, weights=np.where(is_part, 0, counts[pairs]), minlength=len(rows))  # (F,)
-        keep = counts > 0
-        keep[pairs] &= (seen >= needed)[rows.owners]
-        # Features with values always stay: what is counted there is the sum of the values, which may be negative.
-        is_valued = np.repeat([bool(template.valued) for template in features.templates], np.diff(features.bases))
-        keep[pairs] |= is_valued[rows.owners]
-        first = self.layout.bounds[1]
-        keep[first : first + 2 * K] = True  # start and end
-        return np.asarray(keep | (self.layout.centre != 0))
+        """Find the parameters (P,) that a training with these counts has."""
+        return kept_parameters(self.corpus, self.layout, counts, min_count, min_pair_count)
+
+
+def kept_parameters(
+    corpus: EncodedCorpus, layout: ParameterLayout, counts: np.ndarray, min_count: int, min_pair_count: int
+) -> np.ndarray:
+    """Find the parameters (P,) that a training with these counts has; those of an initial model always stay."""
+    features, rows, K = corpus.features, corpus.features.rows, corpus.K
+    several = max(min_count, min_pair_count)  # for features of several words
+    minimum = [min_count if template.offset is not None else several for template in features.templates]
+    needed = np.repeat(minimum, np.diff(features.bases))  # (F,)
+    # The first parameters are (feature, tag) pairs: a feature's count is the sum over its tags, not their parts.
+    pairs = slice(0, len(rows.tags))
+    is_part = (rows.tags >= K) & (rows.tags < corpus.tag_parts.columns)
+    seen = np.bincount(rows.owners, weights=np.where(is_part, 0, counts[pairs]), minlength=len(rows))  # (F,)
+    keep = counts > 0
+    keep[pairs] &= (seen >= needed)[rows.owners]
+    # Features with values always stay: what is counted there is the sum of the values, which may be negative.
+    is_valued = np.repeat([bool(template.valued) for template in features.templates], np.diff(features.bases))
+    keep[pairs] |= is_valued[rows.owners]
+    first = layout.bounds[1]
+    keep[first : first + 2 * K] = True  # start and end
+    return np.asarray(keep | (layout.centre != 0))

@@ -100,6 +100,13 @@ class OpinionSample:
         self.right.append(self.nodes + np.searchsorted(nodes, right[chosen]))
         self.nodes += len(nodes)
 
+    def extend(self, other: OpinionSample) -> None:
+        """Add the tokens of another sample."""
+        self.log_P += other.log_P
+        self.widths += other.widths
+        self.right += [self.nodes + right for right in other.right]
+        self.nodes += other.nodes
+
     def weights(self) -> np.ndarray:
         """Find the weights of the members, (M,)."""
         log_P, widths, right = np.concatenate(self.log_P, axis=1), np.concatenate(self.widths), self.right
@@ -107,12 +114,22 @@ class OpinionSample:
 
 
 def fit_coverage(candidates: Candidates, tags: np.ndarray) -> np.ndarray:
-    """Estimate the coverage of tokens with 1 … MAX_WIDTH candidates, from the right tags (N,) of tokens.
+    """Estimate the coverage of tokens with 1 … MAX_WIDTH candidates, from the right tags (N,) of tokens."""
+    return estimate_coverage(count_coverage(candidates, tags))
+
+
+def count_coverage(candidates: Candidates, tags: np.ndarray) -> np.ndarray:
+    """Count the tokens with 1 … MAX_WIDTH candidates, and those of them whose right tag is one, (2, MAX_WIDTH)."""
+    has_right = candidates.nodes_of(tags) >= 0
+    group = np.minimum(candidates.widths, MAX_WIDTH) - 1
+    return np.stack([np.bincount(group, weights=w, minlength=MAX_WIDTH) for w in (None, has_right)])
+
+
+def estimate_coverage(counts: np.ndarray) -> np.ndarray:
+    """Estimate the coverage from counts (2, MAX_WIDTH).
 
     A share is that of all tokens, as if PRIOR_TOKENS of them had been seen, plus what was counted.
     """
-    has_right = candidates.nodes_of(tags) >= 0
-    group = np.minimum(candidates.widths, MAX_WIDTH) - 1
-    total, hits = (np.bincount(group, weights=w, minlength=MAX_WIDTH) for w in (None, has_right))
+    total, hits = counts
     overall = (hits.sum() + 1) / (total.sum() + 1)
     return np.asarray((hits + PRIOR_TOKENS * overall) / (total + PRIOR_TOKENS))

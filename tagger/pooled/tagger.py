@@ -110,9 +110,7 @@ class PooledTagger(CRFTagger):
         dev = dev_sentences(X_dev, y_dev)
         self.opinions_ = []
         super().fit(X, y, dev, None, watch, checkpoint, init, classes)
-        if add:
-            check_members(self, add, self.features_.sources)
-            self.join_members(add, dev)
+        self.join_members(add, dev)
         return self
 
     def check_candidates(self, init: CRFTagger | None) -> None:
@@ -132,6 +130,9 @@ class PooledTagger(CRFTagger):
 
     def join_members(self, models: Sequence[Tagger], dev: Sequence[Sentence] | None) -> None:
         """Add further members, with weights learned on the dev set, or equal ones."""
+        if not models:
+            return
+        check_members(self, models, self.features_.sources)
         share, *weights = self.learn_opinions(models, dev) if dev else self.equal_weights(len(models))
         scores = (self.weights_, self.start_, self.transitions_, self.end_, self.trigrams_.weights)
         chain = ChainWeights(*scores, self.posterior_weight_)

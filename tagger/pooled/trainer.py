@@ -14,20 +14,23 @@ A small corpus is left out fold by fold, so that the weights are learned on all 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagger.arrays.caching import cached_property
 from tagger.arrays.ragged import consecutive
 from tagger.corpus.partial import OPEN
 from tagger.crf.candidates.proposal import Proposal, block_folds
 from tagger.crf.lbfgs import Result
-from tagger.crf.parameters import ParameterLayout
-from tagger.crf.tagger import MAX_DENSE_TAGS
+from tagger.crf.parameters import EncodedCorpus, ParameterLayout
+from tagger.crf.tagger import MAX_DENSE_TAGS, CRFTagger
 from tagger.crf.trainer import Trainer, Watch
 from tagger.models.monitor import INTERRUPTED, TrainingMonitor
-from tagger.pooled.held_out import ParameterCounts, propose_without
+from tagger.pooled.held_out import ParameterCounts, kept_parameters, propose_without
 from tagger.pooled.opinion_weights import OpinionSample, fit_coverage
 from tagger.sentence import Sentence
 
@@ -49,11 +52,31 @@ class PooledTrainer(Trainer):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.partner: np.ndarray | None = None  # the weights of the CRF on all tags, in the order of the other's
-        self.dense: Trainer | None = None  # no such CRF for large tag sets, and none where a model is adapted
-        if self.corpus.K <= MAX_DENSE_TAGS and not self.layout.centre.any():
-            corpus = replace(self.corpus, proposal=None, is_right=None, cross_fitted=None)
-            layout = ParameterLayout(corpus, self.layout.counts[: self.layout.features_end])
-            self.dense = Trainer(corpus, layout, *self.settings())
+        # no such CRF for large tag sets, and none where a model is adapted
+        has_dense = self.corpus.K <= MAX_DENSE_TAGS and not self.layout.centre.any()
+        self.dense = self.dense_trainer() if has_dense else None
+
+    def dense_trainer(self) -> Trainer:
+        """Make the trainer of the CRF on all tags."""
+        corpus = replace(self.corpus, proposal=None, is_right=None, cross_fitted=None)
+        layout = ParameterLayout(corpus, self.layout.counts[: self.layout.features_end])
+        return Trainer(corpus, layout, *self.settings())
+
+    def trainer_without(self, fold: np.ndarray, others: np.ndarray, kept: np.ndarray) -> Trainer:
+        """Make the trainer of a CRF on candidates that has not seen a fold, only the other sentences."""
+        corpus = self.corpus
+        if not self.layout.centre.any():  # the HMM of a model that is adapted has seen none of the sentences
+            corpus = propose_without(corpus, self.corpus_sentences, fold, self.model, self.threads)
+        return Trainer(corpus, self.layout, *self.settings(), others, kept)
+
+    def counts_of(self, sentences: np.ndarray) -> np.ndarray:
+        """Count how often each parameter (P,) is on the right paths of these sentences."""
+        return self.parameter_counts.of(sentences)
+
+    @cached_property
+    def parameter_counts(self) -> ParameterCounts:
+        """The occurrences of parameters."""
+        return ParameterCounts(self.corpus, self.layout)
 
     def settings(self) -> tuple[float, float, int, float, int]:
         """Return the settings of a trainer."""
@@ -71,7 +94,6 @@ class PooledTrainer(Trainer):
         behind it, and does them again without a report.
         """
         resumed, folds = monitor.state.iteration > 0, held_out_folds(self.corpus.lengths)
-        self.counts = ParameterCounts(self.corpus, self.layout)
         results: list[list[Result]] = []
         for number, fold in enumerate(folds, 1):
             is_reported = number == len(folds) and not resumed
@@ -102,15 +124,13 @@ class PooledTrainer(Trainer):
         """Train the CRF on candidates, and if there is one that on all tags, without a fold of the sentences."""
         begin, dense, before = self.layout.centre, [], 0
         others = np.setdiff1d(np.arange(len(self.corpus.lengths)), fold)
-        kept = self.counts.kept(self.counts.of(others), self.model.min_count, self.model.min_pair_count)
+        limits = (self.model.min_count, self.model.min_pair_count)
+        kept = kept_parameters(self.corpus, self.layout, self.counts_of(others), *limits)
         if self.dense:
             trainer = replace(self.dense, sentences=others, kept=kept[: self.dense.layout.size])
             dense = [trainer.optimize(trainer.layout.centre, self.share(0), watch)]
             begin, before = self.embed(dense[0].x), dense[0].iterations
-        corpus = self.corpus
-        if not self.layout.centre.any():  # the HMM of a model that is adapted has seen none of the sentences
-            corpus = propose_without(corpus, self.corpus_sentences, fold, self.model, self.threads)
-        trainer = Trainer(corpus, self.layout, *self.settings(), others, kept)
+        trainer = self.trainer_without(fold, others, kept)
         return [trainer.optimize(begin, self.share(1), lambda i, loss, x: watch(before + i, None, x)), *dense]
 
     def embed(self, weights: np.ndarray) -> np.ndarray:
@@ -119,29 +139,30 @@ class PooledTrainer(Trainer):
 
     def learn_pool(self, members: Sequence[Sequence[np.ndarray]], folds: Sequence[np.ndarray]) -> None:
         """Learn the weights of the pool, from weights of CRFs and the fold that each has not seen."""
-        corpus, model, proposal = self.corpus, self.model, self.corpus.cross_fitted
-        assert proposal is not None
-        closed = np.flatnonzero(corpus.tags != OPEN)
-        model.coverage_ = fit_coverage(proposal.only(closed).candidates, corpus.tags[closed])
-        begins = np.cumsum(corpus.lengths) - corpus.lengths
+        self.model.coverage_ = self.coverage()
         sample = OpinionSample(members=3 if self.dense else 2)
         for weights, fold in zip(members, folds, strict=False):  # an interrupted training has fewer
-            before = np.cumsum(corpus.lengths[fold]) // TOKENS_TOGETHER
-            for group in np.split(fold, np.flatnonzero(np.diff(before)) + 1):
-                tokens = consecutive(begins[group], corpus.lengths[group])
-                own = proposal.only(tokens)
-                crfs = [self.node_marginals(vector, group, own) for vector in weights]
-                sample.add(own.candidates, corpus.tags[tokens], [np.exp(own.log_posterior), *crfs])
+            self.add_opinions(sample, weights, fold)
         pool = sample.weights()
-        model.pool_ = np.append(pool, np.zeros(3 - len(pool)))
+        self.model.pool_ = np.append(pool, np.zeros(3 - len(pool)))
 
-    def node_marginals(self, weights: np.ndarray, sentences: np.ndarray, proposal: Proposal) -> np.ndarray:
-        """Compute the probabilities of candidates by a CRF with these weights."""
-        self.model.set_weights(self.layout.split(weights))
-        lengths = self.corpus.lengths
-        trained = [self.corpus_sentences[i].begin(int(lengths[i])) for i in sentences.tolist()]
-        observed = self.model.observer()(trained)
-        return self.model.proposal_scorer()(observed, lambda allowed: proposal).node_marginals
+    def coverage(self) -> np.ndarray:
+        """Estimate how often the right tag is a candidate."""
+        corpus, proposal = self.corpus, self.corpus.cross_fitted
+        assert proposal is not None
+        closed = np.flatnonzero(corpus.tags != OPEN)
+        return fit_coverage(proposal.only(closed).candidates, corpus.tags[closed])
+
+    def add_opinions(self, sample: OpinionSample, weights: Sequence[np.ndarray], fold: np.ndarray) -> None:
+        """Add the opinions of the HMM, and of CRFs with these weights, on a fold that they have not seen."""
+        add_opinions(sample, self.corpus, self.corpus_sentences, fold, self.members(weights))
+
+    def members(self, weights: Sequence[np.ndarray]) -> list[PooledTagger]:
+        """Make CRFs with these weights."""
+        models = [copy(self.model) for _ in weights]
+        for model, vector in zip(models, weights, strict=True):
+            model.set_weights(self.layout.split(vector))
+        return models
 
     def model_weights(self, weights: np.ndarray) -> np.ndarray:
         """Return the weights of the pool's chain, given those of the CRF on candidates."""
@@ -149,6 +170,32 @@ class PooledTrainer(Trainer):
         pooled = candidates * weights + (0.0 if self.partner is None else dense * self.partner)
         pooled[-1] += hmm
         return np.asarray(pooled)
+
+
+def add_opinions(
+    sample: OpinionSample,
+    corpus: EncodedCorpus,
+    sentences: Sequence[Sentence],
+    fold: np.ndarray,
+    crfs: Sequence[CRFTagger],
+) -> None:
+    """Add the opinions of the HMM, and of CRFs, on a fold of the sentences of a corpus."""
+    proposal, begins = corpus.cross_fitted, np.cumsum(corpus.lengths) - corpus.lengths
+    assert proposal is not None
+    scorers = [(crf.observer(), crf.proposal_scorer()) for crf in crfs]
+    before = np.cumsum(corpus.lengths[fold]) // TOKENS_TOGETHER
+    for group in np.split(fold, np.flatnonzero(np.diff(before)) + 1):
+        tokens = consecutive(begins[group], corpus.lengths[group])
+        own = proposal.only(tokens)
+        trained = [sentences[i].begin(int(corpus.lengths[i])) for i in group.tolist()]
+        lattices = [score(observe(trained), partial(constant, own)) for observe, score in scorers]
+        P = [np.exp(own.log_posterior), *(lattice.node_marginals for lattice in lattices)]
+        sample.add(own.candidates, corpus.tags[tokens], P)
+
+
+def constant(proposal: Proposal, allowed: np.ndarray | None) -> Proposal:
+    """Return the proposal, whatever tags are allowed."""
+    return proposal
 
 
 def silent(iteration: int, loss: float | None, weights: np.ndarray) -> None:

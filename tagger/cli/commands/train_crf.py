@@ -147,9 +147,9 @@ def train(
     check_monitoring(dev, checkpoint, quiet)
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     if scheduler and not tune:
-        described = {"tokenizer": tokenizer, "dev": dev, "log": log, "classes": classes}
-        model = kind(**settings)
-        train_on_shards(model, scheduler, corpus, output, corpus_options, quiet, checkpoint=saved, **described)
+        described: dict[str, Any] = {"tokenizer": tokenizer, "dev": dev, "log": log, "classes": classes}
+        described |= {"checkpoint": saved, **(members or {"add": ()})}
+        train_on_shards(kind(**settings), scheduler, corpus, output, corpus_options, quiet, **described)
         return
     initial = load_initial(init) if init else None
     wanted = initial.wanted_columns_ if initial else wanted_columns(settings["features"], corpus_options.columns, quiet)

@@ -12,6 +12,8 @@ from tagger.cli.corpus_input import CorpusOptions, read_training_corpus, remembe
 from tagger.cli.options import FREE_MEMORY, Count, Finite, file_option, max_memory_option, partial_option
 from tagger.cli.paths import INPUT
 from tagger.cli.raw_text import check_class_sources, class_options, load_word_classes
+from tagger.cli.scheduler import scheduler_option
+from tagger.cli.sharded_training import count_on_shards
 from tagger.cli.spans import settle_scheme
 from tagger.cli.training import closing_line, model_warnings, setting_option, training_command
 from tagger.errors import several
@@ -28,6 +30,7 @@ from tagger.tagging.constraints import read_lexicon
     "tagger train-hmm en_ewt-ud-train.conllu --column xpos",
     "tagger train-hmm small.txt --unlabeled news.txt.gz --lexicon words.tsv",
     "tagger train-hmm corpus.txt --order 1 --smoothing none --unknown floor",
+    "tagger train-hmm shards/ --scheduler local:2",
 )
 @setting_option("--order", click.IntRange(1, 2), "Number of previous tags that a tag depends on.")
 @setting_option("--rare-count", Count(1), "Words seen at most N times train the unknown-word model.")
@@ -55,6 +58,7 @@ from tagger.tagging.constraints import read_lexicon
 @class_options
 @setting_option("--em-iterations", Count(1), "EM iterations on partly tagged text.")
 @max_memory_option(FREE_MEMORY)
+@scheduler_option("Train")
 def command(
     corpus: str,
     output: str,
@@ -63,6 +67,7 @@ def command(
     lexicon: str | None,
     unlabeled: tuple[str, ...],
     classes: str | None,
+    scheduler: str | None,
     quiet: bool,
     **settings: Any,
 ) -> None:
@@ -71,10 +76,17 @@ def command(
     CORPUS may be - for standard input. The closing line names the model and the command to try next. Raw text is plain
     lines, tokens between spaces, unless a suffix (.conllu, .jsonl, .tsv) says otherwise. Words seen more often than
     --rare-count also get transitions and emissions of their own.
+
+    With --scheduler, CORPUS is a file or a folder of files. Workers count it in shards, so that no process has all of
+    it; with --max-memory, shards are kept on disk.
     """
     begin = time.perf_counter()
     check_options(lexicon, classes or unlabeled, settings)
     check_class_sources({"--unlabeled": unlabeled, "--classes": classes})
+    if scheduler:
+        described = {"tokenizer": tokenizer, "lexicon": lexicon, "classes": classes}
+        count_on_shards(HMMTagger(**settings), scheduler, corpus, output, corpus_options, quiet, **described)
+        return
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
     settings["scheme"] = settle_scheme(settings["scheme"], sentences, corpus, settings["partial"], quiet)
     tags = {tag for sentence in sentences for tag in sentence.tags or ()}

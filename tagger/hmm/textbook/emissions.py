@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from tagger.hmm.textbook.suffixes import SuffixModel
 from tagger.hmm.word_tags import WordForm, WordTagTable, split_forms
 from tagger.sentence import Words
 from tagger.words.lexicon import Lexicon
+
+if TYPE_CHECKING:
+    from tagger.hmm.counting.counts import HMMCounts
 
 
 @dataclass(frozen=True)
@@ -113,25 +117,21 @@ class TextbookEmissions:
 
 def learn_emissions(
     settings: TextbookSettings,
-    lexicon: Lexicon,
+    counts: HMMCounts,
     strings: list[str],
-    words: np.ndarray,
-    first: np.ndarray,
-    tags: np.ndarray,
-    K: int,
     allowed: WordTagTable,
     classes: WordClasses | None,
 ) -> EmissionModel | TextbookEmissions:
-    """Learn P(word | tag), as the settings say, from the lexicon's strings and a text's words and tags (N,).
+    """Learn P(word | tag), as the settings say, from the counts of a text and the strings of its lexicon.
 
-    `first` (N,) are the tokens that begin a sentence, `allowed` the tags of a user's lexicon.
+    `allowed` are the tags of a user's lexicon.
     """
-    prior = np.bincount(tags, minlength=K) / len(tags)
+    lexicon = counts.lexicon
+    prior = lexicon.tag_counts(counts.K) / lexicon.counts.sum()
 
     def learn_default() -> EmissionModel:
-        inside = np.bincount(words[~first], minlength=len(strings)) > 0
         options = (settings.rare_count, settings.suffix_length, allowed, classes)
-        return EmissionModel.learn(lexicon, strings, inside, prior, *options)
+        return EmissionModel.learn(lexicon, strings, counts.inside, prior, *options)
 
     if settings.is_default:
         return learn_default()

@@ -7,7 +7,9 @@ Read in this order:
 - `shards`: the files of a corpus, cut into shards; `store`: what a worker keeps of its shards;
 - `placement`: which worker has which shards, and what happens when one dies;
 - `counting`: tags, words and features, counted by shard and merged;
-- `worker`: the tasks; `objective`: loss and gradient, summed over the shards; `training`: `fit`; `tagging`: `tag`.
+- `worker`: the tasks; `objective`: loss and gradient, summed over the shards;
+- `hmm`: HMMs of shards; `candidates`: what they propose for a CRF; `pooled`: both as one model;
+- `training`: `fit`; `tagging`: `tag`.
 
 Dask belongs to the extra `dask` and is imported by functions only.
 

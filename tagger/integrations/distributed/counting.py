@@ -17,10 +17,12 @@ import numpy as np
 from tagger.arrays.ragged import RaggedRows
 from tagger.arrays.string_table import StringTable
 from tagger.corpus.final_marks import EndingCounts
-from tagger.corpus.schemes import OUTSIDE
+from tagger.corpus.schemes import AUTO, NO_SCHEME, OUTSIDE, SCHEMES, fits, may_follow
 from tagger.crf.encode import EncodedPart
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.warm_start import with_none
+from tagger.errors import TrainingError
+from tagger.escaping import quote
 from tagger.features.encoder import Features, count_parameters
 from tagger.features.keys import join, split
 from tagger.features.tag_parts import TagParts
@@ -187,8 +189,20 @@ def renumbered(
 
 def string_ids(part: EncodedPart, strings: StringTable) -> np.ndarray:
     """Find the ids in the corpus of a shard's strings, then of the two marks, then -1 for none."""
-    encoded = part.corpus.features.strings
-    place = np.searchsorted(strings.hashes, encoded.hashes)
-    same = strings.encoded.equal(place, encoded.encoded, np.arange(len(encoded)))
-    ids = place if same.all() else strings.find(encoded.strings())  # where two strings have one hash
-    return with_none(ids, len(strings) + MARKS)
+    return with_none(strings.ids_of(part.corpus.features.strings), len(strings) + MARKS)
+
+
+def scheme_of_steps(scheme: str, steps: frozenset[tuple[str, str]], tags: set[str]) -> str | None:
+    """Return the span scheme of a corpus with these pairs of tags; refuse one that the tags do not fit."""
+    if scheme == NO_SCHEME:
+        return None
+    for name in SCHEMES if scheme == AUTO else (scheme,):
+        if name not in SCHEMES:
+            raise TrainingError(f"scheme: expected {', '.join([AUTO, *SCHEMES, NO_SCHEME])}, got {quote(name)}")
+        forbidden = sorted(step for step in steps if not may_follow(name, *step))
+        if fits(name, tags) and not forbidden:
+            return name
+        if scheme != AUTO:
+            got = " then ".join(map(quote, forbidden[0])) if forbidden else "tags without spans"
+            raise TrainingError(f"scheme {name}: expected tags that follow its rules, got {got}. Use scheme none.")
+    return None

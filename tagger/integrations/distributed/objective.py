@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from tagger.integrations.distributed.placement import ShardWorkers, Shared
 from tagger.integrations.distributed.worker import Job, Sums, Weights, add, evaluate
 
 BITS = 61  # of a sum; the 62nd and 63rd are left for the sign and for safety
+POSTERIOR_BITS = 5  # more for the weight of the HMM's log-probability, whose feature is at least log(1e-10)
 
 
 @dataclass
@@ -33,6 +35,7 @@ class ShardedCorpus:
     plan: Shared
     numbering: Shared
     lengths: list[np.ndarray]  # by shard, of the sentences as they are trained on
+    candidates: Shared | None = None  # for a CRF over candidates
 
     @property
     def tokens(self) -> int:
@@ -42,7 +45,8 @@ class ShardedCorpus:
     @property
     def quantum(self) -> float:
         """The unit of sums over shards."""
-        return 2.0 ** (math.ceil(math.log2(self.tokens)) - BITS)
+        spare = 0 if self.candidates is None else POSTERIOR_BITS
+        return 2.0 ** (math.ceil(math.log2(self.tokens)) + spare - BITS)
 
     def selection(self, sentences: np.ndarray) -> Shared:
         """Distribute a selection of sentences, given by ascending numbers, to the workers."""
@@ -61,10 +65,12 @@ class ShardedObjective(LossFunction):
     ) -> None:
         self.corpus, self.layout, self.l2 = corpus, layout, l2
         self.selection = None if sentences is None else corpus.selection(sentences)
-        self.name, self.scale = "all", 1.0
+        kind = "all tags" if corpus.candidates is None else corpus.candidates.value.name
+        self.name, self.scale = kind, 1.0
         if sentences is not None:
             tokens = int(np.concatenate(corpus.lengths)[sentences].sum())
-            self.name, self.scale = f"sample of {len(sentences)}", corpus.tokens / tokens
+            self.name = f"{kind}, {blake2b(sentences.tobytes(), digest_size=16).hexdigest()}"
+            self.scale = corpus.tokens / tokens
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         sums = self.sums(weights, "loss")
@@ -90,7 +96,16 @@ class ShardedObjective(LossFunction):
         """Add the losses and gradients, or curvatures, of all shards."""
         corpus, end = self.corpus, self.layout.features_end
         sent = Shared(corpus.workers.client, Weights(weights[:end].astype(np.float32), weights[end:]))
-        args = (corpus.plan, corpus.numbering, sent, corpus.quantum, method, self.name, self.selection)
+        args = (
+            corpus.plan,
+            corpus.numbering,
+            corpus.candidates,
+            sent,
+            corpus.quantum,
+            method,
+            self.name,
+            self.selection,
+        )
         sums: Sums = corpus.workers.sum(evaluate, add, corpus.job, *args)
         return sums
 

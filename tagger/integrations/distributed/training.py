@@ -1,11 +1,11 @@
-"""`fit`: train a CRF on files that are never in one process as a whole."""
+"""`fit`: train an HMM, a CRF or a pool of them on files that are never in one process as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -14,36 +14,50 @@ from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.final_marks import choose_marks
 from tagger.corpus.labels import dev_sentences
 from tagger.corpus.partial import Choices
-from tagger.corpus.schemes import AUTO, NO_SCHEME, SCHEMES, allowed_steps, fits, may_follow
+from tagger.corpus.schemes import allowed_steps
 from tagger.crf.encode import CorpusPlan, Encoding, choose_template, threshold_of
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.settings import check_dev_set, check_settings, features_name, training_fingerprints
 from tagger.crf.tagger import CRFTagger
-from tagger.crf.trainer import learn_weights
+from tagger.crf.trainer import Trainer, learn_weights
 from tagger.errors import TemplateError, TrainingError
-from tagger.escaping import quote
 from tagger.features.phrases import read_lists
 from tagger.features.tag_parts import TagParts, separator_of
 from tagger.features.template import column_names, list_names, parse_templates, template_text, valued_sources
 from tagger.features.word_classes import WordClasses
-from tagger.integrations.distributed.counting import Survey, Words, joined_features, least_count, merge_counts
+from tagger.hmm.tagger import HMMTagger
+from tagger.integrations.distributed.candidates import add_candidates
+from tagger.integrations.distributed.counting import (
+    Survey,
+    Words,
+    joined_features,
+    least_count,
+    merge_counts,
+    scheme_of_steps,
+)
+from tagger.integrations.distributed.hmm import ShardedText, check_hmm, learn_hmm
 from tagger.integrations.distributed.objective import ShardedCorpus, ShardedTrainer
 from tagger.integrations.distributed.placement import ShardWorkers, Shared
+from tagger.integrations.distributed.pooled import ShardedPooledTrainer
 from tagger.integrations.distributed.shards import ReadOptions, cut
 from tagger.integrations.distributed.store import forget
 from tagger.integrations.distributed.worker import Job, Numbering, Plan, count_template, count_words, survey
 from tagger.models.checkpoint import Checkpoint, fingerprint
 from tagger.models.monitor import ProgressCallback
 from tagger.normalization import NFC
+from tagger.pooled.tagger import PooledTagger
+from tagger.sentence import Sentence
 from tagger.words.windows import MARKS, Windows
 
 if TYPE_CHECKING:
     from distributed import Client
 
+Model = TypeVar("Model", HMMTagger, CRFTagger)
+
 
 def fit(
     client: Client,
-    model: CRFTagger,
+    model: Model,
     files: Sequence[str],
     X_dev: Iterable[Any] | None = None,
     y_dev: Iterable[Any] | None = None,
@@ -54,19 +68,21 @@ def fit(
     watch: ProgressCallback = lambda progress: None,
     checkpoint: Checkpoint | None = None,
     classes: WordClasses | None = None,
+    lexicon: Mapping[str, Sequence[str]] | None = None,
     on_disk: bool = False,
-) -> CRFTagger:
-    """Train a CRF on files that the workers of a cluster read, each its own.
+) -> Model:
+    """Train an HMM, a CRF or a pool of them on files that the workers of a cluster read, each its own.
 
-    The model is that of `CRFTagger.fit` on the same sentences, up to rounding, and has the same bytes for any number of
-    workers. A worker that dies is replaced by others, which read its files again.
+    The model is that of `fit` on the same sentences, up to rounding, and has the same bytes for any number of workers;
+    an HMM has the very bytes of an ordinary training. A worker that dies is replaced by others, which read its files
+    again.
 
     Parameters
     ----------
     client : distributed.Client
         Connection to the cluster.
-    model : CRFTagger
-        An untrained model whose candidates are all tags; it is trained in place.
+    model : HMMTagger, CRFTagger or PooledTagger
+        An untrained model, which is trained in place.
     files : sequence of str
         Tagged corpora. All workers must find them under these names.
     X_dev, y_dev : iterables, optional
@@ -76,32 +92,62 @@ def fit(
     columns : ColumnNames, optional
         Names of the columns of the files.
     watch, checkpoint, classes
-        As in `CRFTagger.fit`.
+        As in `CRFTagger.fit`; an HMM has no use for the first two.
+    lexicon : mapping of str to tags, optional
+        As in `HMMTagger.fit`, for an HMM only.
     on_disk : bool
         Keep shards in files of the workers, for corpora that do not fit their memory.
 
     Returns
     -------
-    CRFTagger
+    HMMTagger, CRFTagger or PooledTagger
+        The model itself.
     """
+    options = ReadOptions(format, encoding, columns or ColumnNames())
+    dev = dev_sentences(X_dev, y_dev)
+    if isinstance(model, HMMTagger):
+        check_hmm(model, bool(lexicon), classes is not None)
+        with training(client, files, options, on_disk) as (workers, job):
+            learn_hmm(model, ShardedText(workers, job), lexicon, classes)
+        return model
+    if lexicon:
+        raise TrainingError("lexicon: expected an HMM to train with it, got a CRF. Leave it out.")
     check_settings(model)
     check_supported(model)
-    names = columns or ColumnNames()
-    if not names.wanted:
-        names = replace(names, wanted=template_columns(model, names))
-    options = ReadOptions(format, encoding, names)
-    dev = dev_sentences(X_dev, y_dev)
+    if isinstance(model, PooledTagger):
+        model.check_candidates(None)
+        model.opinions_ = []
+    if not options.columns.wanted:
+        wanted = template_columns(model, options.columns)
+        options = replace(options, columns=replace(options.columns, wanted=wanted))
     with training(client, files, options, on_disk) as (workers, job):
-        shards, encoding_, surveys = encode_shards(workers, job, model, classes)
-        corpus, layout = model.keep(encoding_)
-        check_dev_set(model, dev)
-        trainer = ShardedTrainer(corpus, layout, **model.trainer_settings(), shards=shards)
-        prints = training_fingerprints(model, None, dev, None) if checkpoint else {}
-        prints |= {"corpus": fingerprint(part.fingerprint for part in surveys)}
-        lengths = [part.lengths for part in surveys]
-        size = {"sentences": sum(map(len, lengths)), "tokens": int(sum(part.sum() for part in lengths))}
-        learn_weights(model, trainer, size, dev, watch, checkpoint, prints if checkpoint else {})
+        learn_crf(model, workers, job, dev, watch, checkpoint, classes)
     return model
+
+
+def learn_crf(
+    model: CRFTagger,
+    workers: ShardWorkers,
+    job: Job,
+    dev: list[Sentence] | None,
+    watch: ProgressCallback,
+    checkpoint: Checkpoint | None,
+    classes: WordClasses | None,
+) -> None:
+    """Learn a CRF from shards."""
+    shards, encoding, surveys = encode_shards(workers, job, model, classes)
+    corpus, layout = model.keep(encoding)
+    check_dev_set(model, dev)
+    settings = model.trainer_settings() | {"shards": shards}
+    if isinstance(model, PooledTagger):
+        trainer: Trainer = ShardedPooledTrainer(corpus, layout, **settings, model=model, corpus_sentences=())
+    else:
+        trainer = ShardedTrainer(corpus, layout, **settings)
+    prints = training_fingerprints(model, None, dev, None) if checkpoint else {}
+    prints |= {"corpus": fingerprint(part.fingerprint for part in surveys)}
+    lengths = [part.lengths for part in surveys]
+    size = {"sentences": sum(map(len, lengths)), "tokens": int(sum(part.sum() for part in lengths))}
+    learn_weights(model, trainer, size, dev, watch, checkpoint, prints if checkpoint else {})
 
 
 def template_columns(model: CRFTagger, names: ColumnNames) -> tuple[str, ...]:
@@ -112,9 +158,8 @@ def template_columns(model: CRFTagger, names: ColumnNames) -> tuple[str, ...]:
 
 def check_supported(model: CRFTagger) -> None:
     """Refuse settings that need all sentences in one place."""
-    if model.order != 1 or model.candidates not in ("auto", "all"):
-        got = f"order={model.order} and candidates={model.candidates!r}"
-        raise TrainingError(f"expected order=1 and candidates='all' for a training on shards, got {got}")
+    if model.order == 0:
+        raise TrainingError("order: expected 1 or 2 for a training on shards, got 0")
     if callable(model.features):
         raise TrainingError("features: expected a template for a training on shards, got a function")
     if model.partial:
@@ -145,8 +190,7 @@ def encode_shards(
     plan = make_plan(model, surveys, classes)
     tag_parts, K = TagParts(plan.tag_set, plan.separator), len(plan.tag_set)
     templates = plan.templates()
-    if threshold_of(model, None, K, bool(column_names(templates))) is not None:
-        raise TrainingError(f"candidates: expected 'all' for a training on shards with {K} tags, got 'auto'")
+    threshold = threshold_of(model, None, K, bool(column_names(templates)))
     marks = choose_marks([part.endings for part in surveys])
     shared = Shared(workers.client, Plan(plan, marks))
     words = Words.merged(workers.run(count_words, job, shared))
@@ -160,6 +204,8 @@ def encode_shards(
     encoding = Encoding(
         corpus, layout, plan.tag_set, plan.template, lexicon, words.seen, None, None, 0, plan.scheme, plan.lists
     )
+    if threshold is not None:
+        shards, encoding = add_candidates(shards, encoding, model.order, threshold)
     return shards, encoding, surveys
 
 
@@ -178,22 +224,6 @@ def make_plan(model: CRFTagger, surveys: Sequence[Survey], classes: WordClasses 
     lists = read_lists(list_names(templates), name)
     scheme = scheme_of_steps(model.scheme, steps, set(tag_set))
     return CorpusPlan(tag_set, scheme, separator_of(tag_set), template, name, classes, lists, NFC)
-
-
-def scheme_of_steps(scheme: str, steps: frozenset[tuple[str, str]], tags: set[str]) -> str | None:
-    """Return the span scheme of a corpus with these pairs of tags; refuse one that the tags do not fit."""
-    if scheme == NO_SCHEME:
-        return None
-    for name in SCHEMES if scheme == AUTO else (scheme,):
-        if name not in SCHEMES:
-            raise TrainingError(f"scheme: expected {', '.join([AUTO, *SCHEMES, NO_SCHEME])}, got {quote(name)}")
-        forbidden = sorted(step for step in steps if not may_follow(name, *step))
-        if fits(name, tags) and not forbidden:
-            return name
-        if scheme != AUTO:
-            got = " then ".join(map(quote, forbidden[0])) if forbidden else "tags without spans"
-            raise TrainingError(f"scheme {name}: expected tags that follow its rules, got {got}. Use scheme none.")
-    return None
 
 
 def count_features(

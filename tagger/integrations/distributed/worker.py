@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from tagger.corpus.final_marks import MarkChoice
 from tagger.corpus.labels import tag_numbers, training_sentences
 from tagger.corpus.partial import Choices, renumber_tags
+from tagger.crf.candidates.objective import CandidateLikelihood
 from tagger.crf.encode import CorpusPlan, EncodedPart, FeatureLimits, encode_sentences
-from tagger.crf.objective import PenalizedLikelihood
+from tagger.crf.objective import Objective, PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError
 from tagger.features.encoder import Features
@@ -34,9 +35,13 @@ from tagger.integrations.distributed.shards import ReadOptions, Shard
 from tagger.integrations.distributed.store import LOCK, store_of
 from tagger.sentence import Sentence
 
+if TYPE_CHECKING:
+    from tagger.integrations.distributed.candidates import CandidatePlan
+
 MERGED_TOGETHER = 8  # shards whose words or features are in memory at a time
 Selection = Mapping[int, np.ndarray]  # by shard, the numbers of the sentences that count
 Value = TypeVar("Value")
+OBJECTIVE = "objective"  # begins the keys of objectives
 
 
 @dataclass(frozen=True)
@@ -160,41 +165,60 @@ def encoded(
 
 
 def objective_of(
-    job: Job, shard: Shard, plan: Plan, numbering: Numbering, name: str, selection: Selection | None
-) -> tuple[PenalizedLikelihood, np.ndarray]:
+    job: Job,
+    shard: Shard,
+    plan: Plan,
+    numbering: Numbering,
+    candidates: CandidatePlan | None,
+    name: str,
+    selection: Selection | None,
+) -> tuple[Objective, np.ndarray]:
     """Return the objective of a shard's sentences, or of a selection of them, and the numbers of its parameters.
 
     On disk there is only its state, without the arrays that an evaluation fills.
     """
 
-    def make() -> tuple[PenalizedLikelihood, np.ndarray]:
+    def make() -> tuple[Objective, np.ndarray]:
         corpus, layout, params = encoded(job, shard, plan, numbering)
+        if candidates is not None:
+            corpus, layout, params = candidates.added(job, shard, plan, numbering)
         groups = None if selection is None else [selection[shard.number]]
-        objective = PenalizedLikelihood(corpus, layout, 0.0, worker_threads(), groups=groups)
+        kind = PenalizedLikelihood if corpus.proposal is None else CandidateLikelihood
+        objective = kind(corpus, layout, 0.0, worker_threads(), groups=groups)
         objective.scale = 1.0  # selections are scaled up as a whole
         return objective, params
 
-    def make_state() -> tuple[dict[str, Any], np.ndarray]:
+    def make_state() -> tuple[ObjectiveState, np.ndarray]:
         objective, params = make()
-        return {key: value for key, value in vars(objective).items() if key not in ("residual", "pool")}, params
+        values = {key: value for key, value in vars(objective).items() if key not in ("residual", "pool")}
+        residual = objective.residual
+        return ObjectiveState(type(objective), values, residual.shape, residual.dtype), params
 
-    store, key = store_of(job.token, job.on_disk), (shard.number, name)
+    store, key = store_of(job.token, job.on_disk), (shard.number, f"{OBJECTIVE} {name}")
     if not job.on_disk:
-        kept: tuple[PenalizedLikelihood, np.ndarray] = store.get(key, make)
+        kept: tuple[Objective, np.ndarray] = store.get(key, make)
         return kept
     state, params = store.get(key, make_state)
-    return revived(state, worker_threads()), params
+    return state.revived(worker_threads()), params
 
 
-def revived(state: dict[str, Any], threads: int) -> PenalizedLikelihood:
-    """Make an objective of its state."""
-    from concurrent.futures import ThreadPoolExecutor
+class ObjectiveState(NamedTuple):
+    """An objective without the arrays that an evaluation fills."""
 
-    objective = PenalizedLikelihood.__new__(PenalizedLikelihood)
-    vars(objective).update(state)
-    objective.pool = ThreadPoolExecutor(threads) if threads > 1 else None
-    objective.residual = np.empty((len(objective.tags), objective.tag_parts.columns), objective.dtype)
-    return objective
+    kind: type[Objective]
+    values: dict[str, Any]
+    shape: tuple[int, ...]  # of the residual
+    dtype: np.dtype[Any]
+
+    def revived(self, threads: int) -> Objective:
+        """Make the objective."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        objective = self.kind.__new__(self.kind)
+        vars(objective).update(self.values)
+        objective.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        objective.residual = np.empty(self.shape, self.dtype)
+        return objective
 
 
 def evaluate(
@@ -202,6 +226,7 @@ def evaluate(
     shards: Sequence[Shard],
     plan: Plan,
     numbering: Numbering,
+    candidates: CandidatePlan | None,
     weights: Weights,
     quantum: float,
     method: str,
@@ -219,11 +244,12 @@ def evaluate(
     store = store_of(job.token, job.on_disk)
     numbers = {shard.number for shard in shards}
     with LOCK, threadpool_limits(limits=1, user_api="blas"):
-        store.drop(lambda key: key[0] not in numbers or (key[1].startswith("sample") and key[1] != name))
+        own = f"{OBJECTIVE} {name}"  # those of samples and trainings that are over are dropped
+        store.drop(lambda key: key[0] not in numbers or (key[1].startswith(OBJECTIVE) and key[1] != own))
         for shard in shards:
             if selection is not None and not len(selection[shard.number]):
                 continue
-            objective, params = objective_of(job, shard, plan, numbering, name, selection)
+            objective, params = objective_of(job, shard, plan, numbering, candidates, name, selection)
             if method == "curvature":
                 loss, result = 0.0, objective.curvature(weights.at(params))
             else:

@@ -1,0 +1,82 @@
+"""A tagged text as numbers, the form in which an HMM counts it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagger.arrays.caching import cached_property
+from tagger.arrays.ragged import consecutive
+from tagger.corpus.labels import tag_numbers
+from tagger.corpus.partial import OPEN, Choices, read_choices
+from tagger.hmm.transitions import Steps
+from tagger.sentence import Sentence
+from tagger.words.lexicon import Lexicon
+from tagger.words.overlap import fingerprints
+from tagger.words.windows import Windows
+
+
+@dataclass(frozen=True)
+class TaggedText:
+    """Sentences of N tokens with K tags."""
+
+    tag_set: list[str]  # K, sorted
+    tags: np.ndarray  # (N,) OPEN where a choice is left
+    choices: Choices
+    lengths: np.ndarray  # (sentences,)
+    lexicon: Lexicon  # of the tokens whose tag is given
+    strings: list[str]  # of the lexicon
+    words: np.ndarray  # (N,) as the lexicon numbers them; -1 for words that are not in it
+    seen: np.ndarray  # marks of the sentences (`words.overlap`)
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], partial: bool) -> TaggedText:
+        """Number the words and tags of sentences, none of them empty; with `partial`, tags may leave a choice."""
+        if partial:
+            tag_set, tags, choices = read_choices(sentences)
+        else:
+            tag_set, tags = tag_numbers(sentences)
+            choices = Choices.none(len(tag_set))
+        written = [sentence.words for sentence in sentences]
+        lengths = np.array(list(map(len, written)))
+        windows = Windows.of(written, margin=0)
+        closed, ids = tags != OPEN, windows.at(0)
+        seen = fingerprints(windows.written, ids, lengths)
+        lexicon, places = Lexicon.with_places(windows.written, ids[closed], tags[closed], len(tag_set))
+        order = np.empty(len(lexicon.words), np.int64)
+        order[places[places >= 0]] = np.flatnonzero(places >= 0)
+        strings = [windows.words[i] for i in order.tolist()]
+        return cls(tag_set, tags, choices, lengths, lexicon, strings, places[ids], seen)
+
+    def only(self, sentences: np.ndarray) -> TaggedText:
+        """Return the text of some sentences, without its strings; words and tags that others have are not in it.
+
+        No tag may be open.
+        """
+        begins = np.cumsum(self.lengths) - self.lengths
+        tokens = consecutive(begins[sentences], self.lengths[sentences])
+        occurring, tags = np.unique(self.tags[tokens], return_inverse=True)
+        tag_set, lengths, written = [self.tag_set[k] for k in occurring], self.lengths[sentences], self.lexicon.words
+        lexicon, places = Lexicon.with_places(written.encoded, self.words[tokens], tags, len(tag_set))
+        seen = fingerprints(written.encoded, self.words[tokens], lengths)
+        return TaggedText(
+            tag_set, tags, Choices.none(len(tag_set)), lengths, lexicon, [], places[self.words[tokens]], seen
+        )
+
+    @property
+    def K(self) -> int:
+        return len(self.tag_set)
+
+    @cached_property
+    def steps(self) -> Steps:
+        """The trigrams of tags, open ones included."""
+        return Steps.of(self.tags, self.lengths, self.K)
+
+    @property
+    def is_first(self) -> np.ndarray:
+        """Whether each token (N,) begins a sentence."""
+        first = np.zeros(len(self.tags), bool)
+        first[np.cumsum(self.lengths) - self.lengths] = True
+        return first
