@@ -153,12 +153,13 @@ def first_sentence(files: list[str], options: CorpusOptions) -> Sentence:
 
 
 def limited_client(scheduler: str) -> Client:
-    """Connect; on this machine, `--max-memory` is shared: two thirds for the optimiser here, one for all workers."""
+    """Connect; on this machine, `--max-memory` is shared: a sixth for each worker, half or more for the optimiser."""
     from tagger.integrations.distributed.cluster import check_scheduler
 
     workers, limit = check_scheduler(scheduler), resources.allowed()
     if workers is None or limit is None or not is_given("max_memory"):
         return open_client(scheduler)
-    client = open_client(scheduler, worker_memory=limit // (3 * workers))
-    resources.limit(2 * limit // 3)
+    worker_memory = limit // max(6, 2 * workers)
+    client = open_client(scheduler, worker_memory=worker_memory)
+    resources.limit(limit - workers * worker_memory)
     return client

@@ -136,8 +136,7 @@ def key_ranges(several: Sequence[Counted]) -> Iterator[list[Counted]]:
     for i in range(len(borders) + 1):
         places = [slice(own[i], own[i + 1]) for own in bounds]
         yield [
-            (keys[own], columns[own], counts[own])
-            for (keys, columns, counts), own in zip(several, places, strict=True)
+            (keys[own], columns[own], counts[own]) for (keys, columns, counts), own in zip(several, places, strict=True)
         ]
 
 

@@ -11,8 +11,10 @@ two. For a billion tokens that is 5e-10; the residuals of which gradients are su
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import ParameterLayout
 from tagger.crf.trainer import Trainer
 from tagger.integrations.distributed.placement import ShardWorkers, Shared
-from tagger.integrations.distributed.worker import Job, Sums, Weights, add, evaluate
+from tagger.integrations.distributed.worker import Job, NotEncoded, Sums, Weights, add, evaluate
 
 BITS = 61  # of a sum; the 62nd and 63rd are left for the sign and for safety
 POSTERIOR_BITS = 5  # more for the weight of the HMM's log-probability, whose feature is at least log(1e-10)
@@ -36,6 +38,7 @@ class ShardedCorpus:
     numbering: Shared
     lengths: list[np.ndarray]  # by shard, of the sentences as they are trained on
     candidates: Shared | None = None  # for a CRF over candidates
+    is_encoded: bool = False  # whether workers have been sent the numbering, which is as large as many weights
 
     @property
     def tokens(self) -> int:
@@ -47,6 +50,17 @@ class ShardedCorpus:
         """The unit of sums over shards."""
         spare = 0 if self.candidates is None else POSTERIOR_BITS
         return 2.0 ** (math.ceil(math.log2(self.tokens)) + spare - BITS)
+
+    def evaluate(self, *args: Any) -> Sums:
+        """Evaluate all shards; the numbering is sent only if a worker has to encode one, and dropped afterwards."""
+        if self.is_encoded and self.candidates is None:
+            with suppress(NotEncoded):  # after a death, or after a sample without sentences of some shards
+                early: Sums = self.workers.sum(evaluate, add, self.job, self.plan, None, *args)
+                return early
+        sums: Sums = self.workers.sum(evaluate, add, self.job, self.plan, self.numbering, *args)
+        self.is_encoded = True
+        self.numbering.renew()
+        return sums
 
     def selection(self, sentences: np.ndarray) -> Shared:
         """Distribute a selection of sentences, given by ascending numbers, to the workers."""
@@ -96,18 +110,8 @@ class ShardedObjective(LossFunction):
         """Add the losses and gradients, or curvatures, of all shards."""
         corpus, end = self.corpus, self.layout.features_end
         sent = Shared(corpus.workers.client, Weights(weights[:end].astype(np.float32), weights[end:]))
-        args = (
-            corpus.plan,
-            corpus.numbering,
-            corpus.candidates,
-            sent,
-            corpus.quantum,
-            method,
-            self.name,
-            self.selection,
-        )
-        sums: Sums = corpus.workers.sum(evaluate, add, corpus.job, *args)
-        return sums
+        args = (corpus.candidates, sent, corpus.quantum, method, self.name, self.selection)
+        return corpus.evaluate(*args)
 
 
 @dataclass

@@ -68,6 +68,10 @@ class Numbering(NamedTuple):
     seen: np.ndarray
 
 
+class NotEncoded(Exception):  # noqa: N818 (no error: the driver sends the numbering and asks again)
+    """A shard has to be encoded, and the numbering was not sent."""
+
+
 class Weights(NamedTuple):
     """Weights as they are sent: scores of features are computed in float32 in any case."""
 
@@ -149,12 +153,17 @@ def merged(values: Iterable[Value], merge: Callable[[list[Value]], Value]) -> Va
 
 
 def encoded(
-    job: Job, shard: Shard, plan: Plan, numbering: Numbering
+    job: Job, shard: Shard, plan: Plan, numbering: Numbering | None
 ) -> tuple[EncodedCorpus, ParameterLayout, np.ndarray]:
-    """Return a shard with the parameters of the corpus, their layout and their numbers."""
+    """Return a shard with the parameters of the corpus, their layout and their numbers.
+
+    The numbering is needed the first time only.
+    """
     store = store_of(job.token, job.on_disk)
 
     def make() -> tuple[EncodedCorpus, ParameterLayout, np.ndarray]:
+        if numbering is None:
+            raise NotEncoded
         part = part_of(job, shard, plan)
         ids = ids_of(job, shard, part, numbering.features.strings)
         return renumbered(part, numbering.features, ids, numbering.seen)
@@ -168,7 +177,7 @@ def objective_of(
     job: Job,
     shard: Shard,
     plan: Plan,
-    numbering: Numbering,
+    numbering: Numbering | None,
     candidates: CandidatePlan | None,
     name: str,
     selection: Selection | None,
@@ -181,6 +190,7 @@ def objective_of(
     def make() -> tuple[Objective, np.ndarray]:
         corpus, layout, params = encoded(job, shard, plan, numbering)
         if candidates is not None:
+            assert numbering is not None
             corpus, layout, params = candidates.added(job, shard, plan, numbering)
         groups = None if selection is None else [selection[shard.number]]
         kind = PenalizedLikelihood if corpus.proposal is None else CandidateLikelihood
@@ -225,7 +235,7 @@ def evaluate(
     job: Job,
     shards: Sequence[Shard],
     plan: Plan,
-    numbering: Numbering,
+    numbering: Numbering | None,
     candidates: CandidatePlan | None,
     weights: Weights,
     quantum: float,
