@@ -153,13 +153,13 @@ def first_sentence(files: list[str], options: CorpusOptions) -> Sentence:
 
 
 def limited_client(scheduler: str) -> Client:
-    """Connect; on this machine, `--max-memory` is shared: a sixth for each worker, half or more for the optimiser."""
+    """Connect; on this machine, `--max-memory` is shared: the optimiser here has the part of w + 2 of w workers."""
     from tagger.integrations.distributed.cluster import check_scheduler
 
     workers, limit = check_scheduler(scheduler), resources.allowed()
     if workers is None or limit is None or not is_given("max_memory"):
         return open_client(scheduler)
-    worker_memory = limit // max(6, 2 * workers)
+    worker_memory = limit // (2 * workers + 2)
     client = open_client(scheduler, worker_memory=worker_memory)
     resources.limit(limit - workers * worker_memory)
     return client
