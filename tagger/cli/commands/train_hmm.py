@@ -84,7 +84,8 @@ def command(
     check_options(lexicon, classes or unlabeled, settings)
     check_class_sources({"--unlabeled": unlabeled, "--classes": classes})
     if scheduler:
-        described = {"tokenizer": tokenizer, "lexicon": lexicon, "classes": classes}
+        described: dict[str, Any] = {"tokenizer": tokenizer, "lexicon": lexicon, "classes": classes}
+        described["unlabeled"] = unlabeled
         count_on_shards(HMMTagger(**settings), scheduler, corpus, output, corpus_options, quiet, **described)
         return
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])
