@@ -20,7 +20,6 @@ from tagger.cli.options import (
 from tagger.cli.paths import INPUT
 from tagger.cli.raw_text import learn_from, learn_on_cluster
 from tagger.cli.scheduler import open_client, scheduler_option
-from tagger.cli.sharded_training import check_options
 from tagger.cli.training import output_archive_option
 from tagger.errors import several
 from tagger.features.clustering import MIN_COUNT
@@ -68,6 +67,8 @@ def command(
     begin = time.perf_counter()
     settings: dict[str, Any] = {"sizes": sorted(set(sizes)), "min_count": min_count}
     if scheduler:
+        from tagger.cli.sharded_training import check_options
+
         check_options(*files)
         classes = learn_on_cluster(open_client(scheduler), files, encoding, quiet, **settings)
     else:
