@@ -19,7 +19,7 @@ HEAVY = {  # libraries, and the modules outside of integrations/ that import the
     "fsspec": {"files/remote.py"},
     "backports": {"files/zstd.py"},
     "sklearn": {"models/estimator.py"},
-    "distributed": {"cli/scheduler.py", "cli/sharded_training.py"},  # types only
+    "distributed": {"cli/raw_text.py", "cli/scheduler.py", "cli/sharded_training.py"},  # types only
     "torch": {f"neural/{name}.py" for name in ("__init__", "crf_layer", "tensors", "torch_network", "trainer")},
     **{name: set() for name in ("spacy", "nltk", "pyarrow", "polars", "dask")},
     "pandas": {"evaluation/tables.py"},

@@ -10,7 +10,17 @@ from program import run
 
 from tagger import CRFTagger, Sentence, load_model, save_model
 from tagger.errors import CorpusError, FileError, ModelError, TemplateError, TrainingError
-from tagger.features.clustering import count_cells, frequent_words, learn_classes, neighbour_counts, ppmi, project
+from tagger.features.clustering import (
+    NeighbourCounter,
+    blocks,
+    count_cells,
+    count_words,
+    frequent_words,
+    learn_classes,
+    neighbour_counts,
+    ppmi,
+    project,
+)
 from tagger.features.template import describe, parse_templates, template_text
 from tagger.features.word_classes import TREE_SIZES, WordClasses, cut, read_clusters
 from tagger.models.store import load_classes, save_classes
@@ -59,9 +69,9 @@ def test_words_that_the_corpus_lacks_are_tagged_better(classes, template, tmp_pa
 
 def test_neighbours_are_counted_as_by_hand():
     text = [["a", "b", "a"], ["b", "1x"], [], ["c"]]
-    words, tokens = frequent_words(text, 1, lambda learning: None)
+    words, tokens = frequent_words(map(count_words, blocks(text)), 1, lambda learning: None)
     assert (words, tokens) == (["a", "b", "0x", "c"], 6)  # by falling count, then by spelling
-    table = neighbour_counts(text, words, tokens, lambda learning: None).toarray()
+    table = neighbour_counts(map(NeighbourCounter(words), blocks(text)), tokens, lambda learning: None).toarray()
     left, right = np.split(table, 2, axis=1)  # columns a, b, 0x, c, end
     assert left.tolist() == [[0, 1, 0, 0, 1], [1, 0, 0, 0, 1], [0, 1, 0, 0, 0], [0, 0, 0, 0, 1]]
     assert right.tolist() == [[0, 1, 0, 0, 1], [1, 0, 1, 0, 0], [0, 0, 0, 0, 1], [0, 0, 0, 0, 1]]
@@ -76,10 +86,10 @@ def test_blocks_change_nothing(monkeypatch, classes):
 def test_counting_forgets_rare_words_when_there_are_too_many(monkeypatch):
     """A word that comes once in a hundred new ones is forgotten each time, where only fifty are remembered."""
     text = [["seldom" if i % 100 == 0 else chr(0x4E00 + i), "often"] for i in range(300)]
-    assert frequent_words(text, 3, lambda learning: None) == (["often", "seldom"], 600)
+    assert frequent_words(map(count_words, blocks(text)), 3, lambda learning: None) == (["often", "seldom"], 600)
     monkeypatch.setattr("tagger.features.clustering.MAX_COUNTED_WORDS", 50)
     monkeypatch.setattr("tagger.features.clustering.BLOCK_TOKENS", 10)
-    assert frequent_words(text, 3, lambda learning: None) == (["often"], 600)
+    assert frequent_words(map(count_words, blocks(text)), 3, lambda learning: None) == (["often"], 600)
 
 
 def test_projection_keeps_the_angles_that_all_directions_give():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from tagger.features.word_classes import WordClasses
 from tagger.files.reading import Lines, Skipped, pipe_identity
 from tagger.models.store import load_classes
 from tagger.sentence import Sentence
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 class_options = combine(
     file_option(
@@ -56,8 +59,7 @@ def learn_from(
     """
     from tagger.features.clustering import learn_classes
 
-    if any(map(pipe_identity, files)):
-        raise click.UsageError(f"{source}: expected files, since raw text is read twice; got standard input or a pipe.")
+    check_readable_twice(files, source)
     records = [skipped_lines()]  # faulty lines are recorded in the first pass only
     hint = InputHint(tag_check(), quiet=quiet)
 
@@ -70,3 +72,20 @@ def learn_from(
 
     with StepBars(quiet) as bars:
         return learn_classes(text, watch=lambda step: bars.show(*step), **settings)
+
+
+def check_readable_twice(files: Sequence[str], source: str) -> None:
+    """Refuse standard input and pipes."""
+    if any(map(pipe_identity, files)):
+        raise click.UsageError(f"{source}: expected files, since raw text is read twice; got standard input or a pipe.")
+
+
+def learn_on_cluster(
+    client: Client, files: Sequence[str], encoding: str, quiet: bool, source: str = "FILES", **settings: Any
+) -> WordClasses:
+    """Learn the classes of the words in raw text files that workers read; `settings` are those of `learn_classes`."""
+    from tagger.integrations.distributed.classes import learn_classes
+
+    check_readable_twice(files, source)
+    with StepBars(quiet) as bars:
+        return learn_classes(client, files, encoding=encoding, watch=lambda step: bars.show(*step), **settings)

@@ -13,11 +13,13 @@ from tagger.cli.console import print_message, skipped_lines
 from tagger.cli.corpus_input import CorpusOptions, no_sentence_error, read_tagged, remember_columns, wanted_columns
 from tagger.cli.interrupt import GracefulStop
 from tagger.cli.options import is_given
+from tagger.cli.raw_text import learn_on_cluster
 from tagger.cli.scheduler import open_client
 from tagger.cli.training import closing_line, model_warnings, progress_reporter, save_and_report
 from tagger.corpus import read_sentences
 from tagger.corpus.schemes import NO_SCHEME
 from tagger.crf.tagger import CRFTagger
+from tagger.features.word_classes import WordClasses
 from tagger.files import resources
 from tagger.files.reading import Lines
 from tagger.hmm.tagger import HMMTagger
@@ -30,7 +32,7 @@ from tagger.sentence import Sentence
 if TYPE_CHECKING:
     from distributed import Client
 
-REFUSED = ("init", "unlabeled", "partial", "threads")  # options that need the whole corpus in one process
+REFUSED = ("init", "partial", "threads")  # options that need the whole corpus in one process
 
 
 def train_on_shards(
@@ -46,6 +48,7 @@ def train_on_shards(
     log: str | None,
     checkpoint: Checkpoint,
     classes: str | None,
+    unlabeled: Sequence[str],
     add: Sequence[Tagger],
 ) -> None:
     """Train a CRF, or a pool, on the files of a folder, or on one file, that the workers of a cluster read."""
@@ -58,16 +61,18 @@ def train_on_shards(
     remember_columns(model, columns, [first_sentence(files, columns)])
     model.tokenizer_ = tokenizer
     dev_sentences = read_tagged(dev, columns) if dev else None
+    client = limited_client(scheduler)
+    table = shared_classes(client, classes, unlabeled, files, columns, quiet)
     with GracefulStop() as stop, progress_reporter(model.max_iterations, log, quiet, stop) as watch:
         fit(
-            limited_client(scheduler),
+            client,
             model,
             files,
             dev_sentences,
             **reading(columns),
             watch=watch,
             checkpoint=checkpoint,
-            classes=load_classes(classes) if classes else None,
+            classes=table,
             on_disk=is_given("max_memory"),
         )
     if isinstance(model, PooledTagger):
@@ -86,6 +91,7 @@ def count_on_shards(
     tokenizer: str | None,
     lexicon: str | None,
     classes: str | None,
+    unlabeled: Sequence[str],
 ) -> None:
     """Train an HMM on the files of a folder, or on one file, that the workers of a cluster read."""
     from tagger.integrations.distributed.training import fit
@@ -96,13 +102,14 @@ def count_on_shards(
     files = corpus_files(corpus)
     remember_columns(model, corpus_options, [first_sentence(files, corpus_options)])
     model.tokenizer_ = tokenizer
+    client = limited_client(scheduler)
     fit(
-        limited_client(scheduler),
+        client,
         model,
         files,
         **reading(corpus_options),
         lexicon=read_lexicon(lexicon, corpus_options.encoding) if lexicon else None,
-        classes=load_classes(classes) if classes else None,
+        classes=shared_classes(client, classes, unlabeled, files, corpus_options, quiet),
         on_disk=is_given("max_memory"),
     )
     model.scheme = model.scheme_ or NO_SCHEME  # as without a cluster
@@ -111,12 +118,32 @@ def count_on_shards(
         print_message(message, quiet)
 
 
+def shared_classes(
+    client: Client,
+    path: str | None,
+    unlabeled: Sequence[str],
+    corpora: Sequence[str],
+    options: CorpusOptions,
+    quiet: bool,
+) -> WordClasses | None:
+    """Load word classes, or let workers learn them from raw text and the corpus; None without either."""
+    if path:
+        return load_classes(path)
+    if not unlabeled:
+        return None
+    from tagger.integrations.distributed.shards import ReadOptions
+
+    check_options(*unlabeled)
+    described = {"corpora": corpora, "corpus_options": ReadOptions(**reading(options))}
+    return learn_on_cluster(client, unlabeled, options.encoding, quiet, "--unlabeled", **described)
+
+
 def reading(options: CorpusOptions) -> dict[str, Any]:
     """Return the arguments of `fit` that say how to read files."""
     return {"format": options.input_format, "encoding": options.encoding, "columns": options.columns}
 
 
-def check_options(corpus: str) -> None:
+def check_options(*files: str) -> None:
     """Refuse options that need the whole corpus in one process."""
     parameters = {parameter.name for parameter in click.get_current_context().command.params}
     given = [f"--{name.replace('_', '-')}" for name in REFUSED if name in parameters and is_given(name)]
@@ -126,8 +153,8 @@ def check_options(corpus: str) -> None:
         raise click.UsageError(
             f"--scheduler: expected a training without {' and '.join(given)}. Leave out one of them."
         )
-    if corpus == "-":
-        raise click.UsageError("--scheduler: expected a file or a folder as CORPUS, which workers can read, got '-'.")
+    if "-" in files:
+        raise click.UsageError("--scheduler: expected files, or a folder as CORPUS, which workers can read, got '-'.")
 
 
 def corpus_files(corpus: str) -> list[str]:

@@ -54,6 +54,20 @@ class ClusteringProgress(NamedTuple):
 ClusteringCallback = Callable[[ClusteringProgress], None]
 
 
+class WordCounts(NamedTuple):
+    """The words of a block, or of several."""
+
+    words: Counter[str]
+    tokens: int
+
+
+class NeighbourCounts(NamedTuple):
+    """The neighbours of words in a block, or in several."""
+
+    table: csr_array  # (V, 2 · (C + 1))
+    tokens: int
+
+
 def learn_classes(
     text: Callable[[], Text],
     sizes: Sequence[int] = SIZES,
@@ -64,26 +78,51 @@ def learn_classes(
 
     `text` is called twice and returns sentences as lists of words.
     """
+    return learn_from_counts(
+        map(count_words, blocks(text())),
+        lambda words: map(NeighbourCounter(words), blocks(text())),
+        sizes,
+        min_count,
+        watch,
+    )
+
+
+def learn_from_counts(
+    counted: Iterable[WordCounts],
+    count_neighbours: Callable[[list[str]], Iterable[NeighbourCounts]],
+    sizes: Sequence[int],
+    min_count: int,
+    watch: ClusteringCallback,
+) -> WordClasses:
+    """Learn classes from the words of the blocks of a text, and a function that counts the neighbours of words in them.
+
+    Blocks may be counted anywhere; their counts are added here, in order.
+    """
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1, user_api="blas"):  # sums in one order, whatever the machine
-        words, tokens = frequent_words(text(), min_count, watch)
+        words, tokens = frequent_words(counted, min_count, watch)
         if len(words) < 2:
             limit = f"at least {several(min_count, 'time')}, got {len(words)}. Add text or lower min_count"
             raise TrainingError(f"raw text: expected 2 different words seen {limit}")
-        counts = neighbour_counts(text(), words, tokens, watch)
+        counts = neighbour_counts(count_neighbours(words), tokens, watch)
         rows = project(ppmi(counts), DIMENSIONS, watch)
         classes = {size: k_means(rows, size, watch) for size in sizes}
     return WordClasses.of(words, classes)
 
 
-def frequent_words(text: Text, min_count: int, watch: ClusteringCallback) -> tuple[list[str], int]:
+def count_words(block: Sequence[Sequence[str]]) -> WordCounts:
+    """Count the words of sentences."""
+    return WordCounts(Counter(chain.from_iterable(block)), sum(map(len, block)))
+
+
+def frequent_words(counted: Iterable[WordCounts], min_count: int, watch: ClusteringCallback) -> tuple[list[str], int]:
     """List the words that occur `min_count` times, the most frequent first; and count the tokens."""
     counts: Counter[str] = Counter()
     tokens, threshold = 0, 1
-    for block in blocks(text):
-        counts.update(chain.from_iterable(block))
-        tokens += sum(map(len, block))
+    for block in counted:
+        counts.update(block.words)
+        tokens += block.tokens
         while len(counts) > MAX_COUNTED_WORDS:
             counts = Counter({word: count for word, count in counts.items() if count > threshold})
             threshold += 1
@@ -107,27 +146,37 @@ def blocks(text: Text) -> Iterator[list[Sequence[str]]]:
         yield block
 
 
-def neighbour_counts(text: Text, words: list[str], tokens: int, watch: ClusteringCallback) -> csr_array:
-    """Count neighbours (V, 2 · (C + 1)): each of the C most frequent words, or the end of the sentence, left of each
-    word, then right of it."""
-    V, C = len(words), min(CONTEXTS, len(words))
-    ids = {word: i for i, word in enumerate(words)}
-    total = csr_array((V, 2 * (C + 1)), dtype=np.int64)
-    done = 0
-    for block in blocks(text):
+class NeighbourCounter:
+    """Counts the neighbours (V, 2 · (C + 1)) of V words in sentences: each of the C most frequent words, or the end of
+    the sentence, left of each word, then right of it."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.ids = {word: i for i, word in enumerate(words)}
+
+    def __call__(self, block: Sequence[Sequence[str]]) -> NeighbourCounts:
+        V, C = len(self.ids), min(CONTEXTS, len(self.ids))
         # One long line of word ids, with the mark V before and after every sentence; a word without an id is V + 1.
         # Word i of the block, in sentence b, is at place i + b + 1, because b + 1 marks come before it.
         sizes = np.fromiter(map(len, block), np.int64, len(block))
         line = np.full(int(sizes.sum()) + len(block) + 1, V)
         line[np.arange(sizes.sum()) + np.repeat(np.arange(len(block)) + 1, sizes)] = [
-            ids.get(word, V + 1) for word in chain.from_iterable(block)
+            self.ids.get(word, V + 1) for word in chain.from_iterable(block)
         ]
         context = np.where(line == V, C, np.where(line < C, line, -1))  # the column of each neighbour, -1 for none
         left, right = cells_of(line[1:], context[:-1], V), cells_of(line[:-1], context[1:], V)
         right[1] += C + 1
-        total = total + count_cells(np.append(left, right, axis=1), total.shape)
-        done += int(sizes.sum())
+        cells = np.append(left, right, axis=1)
+        return NeighbourCounts(count_cells(cells, (V, 2 * (C + 1))), int(sizes.sum()))
+
+
+def neighbour_counts(counted: Iterable[NeighbourCounts], tokens: int, watch: ClusteringCallback) -> csr_array:
+    """Add the neighbours of the blocks of a text."""
+    total, done = None, 0
+    for block in counted:
+        total = block.table if total is None else total + block.table
+        done += block.tokens
         watch(ClusteringProgress("neighbours", " tokens", done, tokens))
+    assert total is not None  # there are words
     return total
 
 

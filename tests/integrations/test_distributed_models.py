@@ -9,20 +9,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paths import TEST
+from paths import TEST, TRAIN
 from program import run
 
 from tagger import CRFTagger, HMMTagger, load_model, read_corpus, save_model, write_corpus
 from tagger.arrays.npz import write_archive
 from tagger.crf.trainer import Trainer
 from tagger.errors import TrainingError
+from tagger.features import clustering
 from tagger.models.checkpoint import Checkpoint
 from tagger.models.monitor import INTERRUPTED
 from tagger.pooled.tagger import PooledTagger
 
 pytest.importorskip("distributed")
 
-from tagger.integrations.distributed import hmm
+from tagger.integrations.distributed import classes, hmm
 from tagger.integrations.distributed.cluster import connect
 from tagger.integrations.distributed.objective import ShardedObjective
 from tagger.integrations.distributed.pooled import ShardedPooledTrainer
@@ -115,10 +116,39 @@ def test_the_command_counts_a_folder(shards, tmp_path):
     assert run(tmp_path, "train-hmm", TEST, "-o", "here.npz", "-q").code == 0
     assert (tmp_path / "m.npz").read_bytes() == (tmp_path / "here.npz").read_bytes()
     assert load_model(tmp_path / "m.npz").summary_["sentences"] == len(shards[0])
-    for option in ("--partial", "--unlabeled=x.txt"):
-        (tmp_path / "x.txt").write_text("a\n")
-        refused = run(tmp_path, "train-hmm", folder, "--scheduler", "local:2", option)
-        assert refused.code == 2 and option.split("=")[0] in refused.err
+    refused = run(tmp_path, "train-hmm", folder, "--scheduler", "local:2", "--partial")
+    assert refused.code == 2 and "--partial" in refused.err
+
+
+# Word classes
+
+
+def test_word_classes_of_shards_are_those_of_one_process(client, shards, tmp_path, monkeypatch):
+    """Raw text in two files, one of them in parts, and the words of a corpus."""
+    sentences, files = shards
+    raw = [str(tmp_path / name) for name in ("a.txt", "b.conllu")]
+    write_corpus(raw[0], [s.words for s in read_corpus(TRAIN)[:150]])
+    write_corpus(raw[1], read_corpus(TRAIN)[150:200], "conllu")
+    text = [s.words for s in [*sentences, *read_corpus(TRAIN)[:200]]]
+    whole = clustering.learn_classes(lambda: text, [4, 8])
+    monkeypatch.setattr("tagger.integrations.distributed.shards.SHARD_BYTES", {"slash": 2000, "conllu": 1 << 24})
+    ours = classes.learn_classes(client, raw, [4, 8], corpora=files)
+    assert {name: array.tolist() for name, array in ours.arrays().items()} == {
+        name: array.tolist() for name, array in whole.arrays().items()
+    }
+
+
+def test_the_commands_learn_word_classes_on_a_cluster(shards, tmp_path):
+    folder, scheduler = Path(shards[1][0]).parent, ("--scheduler", "local:2")
+    (tmp_path / "raw.txt").write_text("\n".join(" ".join(s.words) for s in read_corpus(TRAIN)[:150]) + "\n")
+    for name, more in (("here", ()), ("there", scheduler)):
+        assert run(tmp_path, "learn-classes", "raw.txt", "--size", 8, "-o", f"{name}.npz", *more).code == 0
+    assert (tmp_path / "here.npz").read_bytes() == (tmp_path / "there.npz").read_bytes()
+    for corpus, name, more in ((TEST, "hmm-here", ()), (folder, "hmm-there", scheduler)):
+        assert run(tmp_path, "train-hmm", corpus, "--unlabeled", "raw.txt", "-o", f"{name}.npz", *more).code == 0
+    assert (tmp_path / "hmm-here.npz").read_bytes() == (tmp_path / "hmm-there.npz").read_bytes()
+    refused = run(tmp_path, "learn-classes", "-", "--size", 8, *scheduler)
+    assert refused.code == 2 and "--scheduler" in refused.err
 
 
 # CRFs over candidates

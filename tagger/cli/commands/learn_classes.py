@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from typing import Any
 
 import click
 
@@ -17,7 +18,8 @@ from tagger.cli.options import (
     value_option,
 )
 from tagger.cli.paths import INPUT
-from tagger.cli.raw_text import learn_from
+from tagger.cli.raw_text import learn_from, learn_on_cluster
+from tagger.cli.scheduler import open_client, scheduler_option
 from tagger.cli.training import output_archive_option
 from tagger.errors import several
 from tagger.features.clustering import MIN_COUNT
@@ -31,6 +33,7 @@ from tagger.models.store import save_classes
     "tagger learn-classes raw.txt.gz -o classes.npz",
     "tagger learn-classes news.txt mails.txt --size 64 --size 1024",
     "tagger train-crf corpus.txt --classes classes.npz",
+    "tagger learn-classes raw/*.txt --scheduler local:2",
 )
 @click.argument("files", nargs=-1, required=True, type=INPUT)
 @output_archive_option("classes.npz", "File of word classes to write.")
@@ -45,17 +48,31 @@ from tagger.models.store import save_classes
 @encoding_option
 @on_error_option
 @max_memory_option(FREE_MEMORY)
+@scheduler_option("Count words and their neighbours")
 def command(
-    files: tuple[str, ...], output: str, sizes: tuple[int, ...], min_count: int, encoding: str, quiet: bool
+    files: tuple[str, ...],
+    output: str,
+    sizes: tuple[int, ...],
+    min_count: int,
+    encoding: str,
+    scheduler: str | None,
+    quiet: bool,
 ) -> None:
     """Learn word classes from raw text.
 
     One file of classes serves several trainings. FILES have a sentence per line, words between spaces; the suffixes
     .conllu, .jsonl and .tsv mean these formats. Each file is read twice. `train-crf --unlabeled` learns classes in the
-    same way and adds the words of its corpus.
+    same way and adds the words of its corpus. With --scheduler, workers read the files, in parts if they are large.
     """
     begin = time.perf_counter()
-    classes = learn_from(files, encoding, quiet, sizes=sorted(set(sizes)), min_count=min_count)
+    settings: dict[str, Any] = {"sizes": sorted(set(sizes)), "min_count": min_count}
+    if scheduler:
+        from tagger.cli.sharded_training import check_options
+
+        check_options(*files)
+        classes = learn_on_cluster(open_client(scheduler), files, encoding, quiet, **settings)
+    else:
+        classes = learn_from(files, encoding, quiet, **settings)
     save_classes(classes, output)
     content = f"{several(len(classes), 'word')} in {', '.join(map(str, classes.sizes))} classes"
     size, seconds = file_size(output) / 1e3, time.perf_counter() - begin

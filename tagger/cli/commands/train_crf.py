@@ -148,7 +148,7 @@ def train(
     saved = Checkpoint(checkpoint, checkpoint_every, resume, keep=True)
     if scheduler and not tune:
         described: dict[str, Any] = {"tokenizer": tokenizer, "dev": dev, "log": log, "classes": classes}
-        described |= {"checkpoint": saved, **(members or {"add": ()})}
+        described |= {"checkpoint": saved, "unlabeled": unlabeled, **(members or {"add": ()})}
         train_on_shards(kind(**settings), scheduler, corpus, output, corpus_options, quiet, **described)
         return
     initial = load_initial(init) if init else None

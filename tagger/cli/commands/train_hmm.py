@@ -13,7 +13,6 @@ from tagger.cli.options import FREE_MEMORY, Count, Finite, file_option, max_memo
 from tagger.cli.paths import INPUT
 from tagger.cli.raw_text import check_class_sources, class_options, load_word_classes
 from tagger.cli.scheduler import scheduler_option
-from tagger.cli.sharded_training import count_on_shards
 from tagger.cli.spans import settle_scheme
 from tagger.cli.training import closing_line, model_warnings, setting_option, training_command
 from tagger.errors import several
@@ -84,7 +83,10 @@ def command(
     check_options(lexicon, classes or unlabeled, settings)
     check_class_sources({"--unlabeled": unlabeled, "--classes": classes})
     if scheduler:
-        described = {"tokenizer": tokenizer, "lexicon": lexicon, "classes": classes}
+        from tagger.cli.sharded_training import count_on_shards
+
+        described: dict[str, Any] = {"tokenizer": tokenizer, "lexicon": lexicon, "classes": classes}
+        described["unlabeled"] = unlabeled
         count_on_shards(HMMTagger(**settings), scheduler, corpus, output, corpus_options, quiet, **described)
         return
     sentences = read_training_corpus(corpus, corpus_options, quiet, settings["partial"])

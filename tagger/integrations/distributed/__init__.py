@@ -9,7 +9,7 @@ Read in this order:
 - `counting`: tags, words and features, counted by shard and merged;
 - `worker`: the tasks; `objective`: loss and gradient, summed over the shards;
 - `hmm`: HMMs of shards; `candidates`: what they propose for a CRF; `pooled`: both as one model;
-- `training`: `fit`; `tagging`: `tag`.
+- `training`: `fit`; `classes`: word classes from raw text; `tagging`: `tag`.
 
 Dask belongs to the extra `dask` and is imported by functions only.
 
@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["connect", "fit", "tag"]
-MODULES = {"connect": "cluster", "fit": "training", "tag": "tagging"}
+__all__ = ["connect", "fit", "learn_classes", "tag"]
+MODULES = {"connect": "cluster", "fit": "training", "learn_classes": "classes", "tag": "tagging"}
 
 
 def __getattr__(name: str) -> Any:

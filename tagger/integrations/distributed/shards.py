@@ -34,6 +34,7 @@ class ReadOptions:
     format: str | None = None
     encoding: str = "utf-8"
     columns: ColumnNames = DEFAULT_NAMES
+    tagged: bool = True
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Shard:
             part: Any = stream if self.end is None else Stretch(stream, self.end - self.begin)
             lines = Lines("-", options.encoding, None, part)
             lines.name, lines.number = self.path, self.first_line
-            for sentence in read_sentences(lines, self.format, True, options.columns):
+            for sentence in read_sentences(lines, self.format, options.tagged, options.columns):
                 if sentence.words:
                     yield sentence
 
