@@ -153,4 +153,6 @@ def training_fingerprints(
 
 def value_digests(valued: TokenValues | None) -> list[bytes]:
     """Hash the numbers and dicts of a corpus, source by source."""
-    return [sha256(part).digest() for own in (valued.sources.values() if valued else ()) for part in own.in_fixed_order()]
+    return [
+        sha256(part).digest() for own in (valued.sources.values() if valued else ()) for part in own.in_fixed_order()
+    ]

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tagger.chain.pack import PACK_TOKENS
+from tagger.chain.scores import BLOCK_CELLS
 from tagger.crf.candidates.objective import CandidateLikelihood, count_arcs
 from tagger.crf.lbfgs import Function, LossFunction, Result, minimize
-from tagger.crf.objective import STEP_CELLS, PenalizedLikelihood
+from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError, several
 from tagger.files import resources
@@ -78,7 +79,9 @@ class Trainer:
             + 8 * columns * V * len(self.corpus.features.offsets)  # tables of words, and their gradients
             + 8 * columns * PACK_TOKENS * self.threads
             + 8 * K * K * (N // PACK_TOKENS + 8)  # expected steps of each pack
-            + (32 * STEP_CELLS * self.threads if self.corpus.features.step_templates else 0)  # transitions of each step
+            + (
+                32 * BLOCK_CELLS * self.threads if self.corpus.features.step_templates else 0
+            )  # transitions of each step
             + 150 * self.layout.size  # the optimiser's memory
             + 80 * (self.corpus.valued.size if self.corpus.valued else 0)  # features with values, and their matrix
             + 1e8
