@@ -73,9 +73,10 @@ class StepTransitions:
             A = self.block(number)
             finite = np.isfinite(A)
             possible.append(finite.all(axis=0))
-            if finite.any():
-                lows.append(float(A.min(where=finite, initial=np.inf)))
-                highs.append(float(A.max()))
+            own = A if finite.all() else A[finite]
+            if own.size:
+                lows.append(float(own.min()))
+                highs.append(float(own.max()))
         return np.logical_and.reduce(possible), min(lows, default=0.0), max(highs, default=0.0)
 
 

@@ -18,6 +18,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -30,7 +31,7 @@ from tagger.chain.scores import Chain, block_rows, forbid, path_scores
 from tagger.corpus.partial import Choices
 from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
-from tagger.crf.score_tables import StepCells, StepCounts, TableBuilder
+from tagger.crf.score_tables import StepCells, Subtraction, TableBuilder
 
 
 @dataclass(frozen=True)
@@ -226,13 +227,14 @@ class PenalizedLikelihood(Objective):
         residual = columns[:, : self.K]
         residual[:] = free.states
         subtract = self.subtract_tags if self.open[i] is None else self.subtract_choices
-        log_z, right_steps = subtract(i, chain, residual)
+        log_z, subtract_right = subtract(i, chain, residual)
         self.tag_parts.gather(columns)
         steps: list[np.ndarray] = []
         if free.row_transitions is None:
-            transitions = free.transitions - right_steps(slice(0, None))
+            transitions = free.transitions
+            subtract_right(transitions, slice(None))
         else:
-            transitions, steps = self.steps[i].gradient(free.row_transitions, right_steps)
+            transitions, steps = self.steps[i].gradient(free.row_transitions, subtract_right)
         return PackLoss(
             loss=float((free.log_z - log_z).sum()),
             transitions=transitions,
@@ -241,24 +243,23 @@ class PenalizedLikelihood(Objective):
             steps=steps,
         )
 
-    def subtract_tags(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, StepCounts]:
-        """Subtract the gold paths from the marginals; return the scores of these paths and a count of their steps."""
+    def subtract_tags(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, Subtraction]:
+        """Subtract the gold paths from the marginals; return their scores, and what subtracts their steps."""
         tags = self.tags[self.rows[i]]
         residual[np.arange(len(tags)), tags] -= 1
-        return path_scores(chain, tags), lambda rows: self.gold_steps(i, rows)
+        return path_scores(chain, tags), partial(self.subtract_steps, i)
 
-    def gold_steps(self, i: int, rows: slice) -> np.ndarray:
-        """Count the tag bigrams of pack i, all of whose tags are given: (K, K), or by row with features of steps."""
+    def subtract_steps(self, i: int, steps: np.ndarray, rows: slice) -> None:
+        """Subtract the tag bigrams of pack i, all of whose tags are given, from steps (K, K), or by row."""
         pack, tags = self.packs[i], self.tags[self.rows[i]]
-        pairs = (tags[pack.before] * self.K + tags[pack.first :])[rows]
-        if not self.steps:
-            return np.bincount(pairs, minlength=self.K**2).reshape(self.K, self.K)
-        steps = np.zeros((len(pairs), self.K**2), self.dtype)
-        steps[np.arange(len(pairs)), pairs] = 1
-        return steps.reshape(-1, self.K, self.K)
+        before, here = tags[pack.before[rows]], tags[pack.first :][rows]
+        if steps.ndim == 3:
+            steps[np.arange(len(here)), before, here] -= 1
+        else:
+            steps -= np.bincount(before * self.K + here, minlength=self.K**2).reshape(self.K, self.K)
 
-    def subtract_choices(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, StepCounts]:
-        """Subtract the marginals of the chain of allowed tags; return its log Z and its expected steps."""
+    def subtract_choices(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, Subtraction]:
+        """Subtract the marginals of the chain of allowed tags; return its log Z, and what subtracts its steps."""
         tags = self.tags[self.rows[i]]
         allowed = np.zeros(residual.shape, bool)
         allowed[np.arange(len(tags)), tags] = True  # where the tag is OPEN, overwritten at once
@@ -268,7 +269,11 @@ class PenalizedLikelihood(Objective):
         E = np.where(allowed, chain.emissions, self.dtype.type(-np.inf))
         bound = forward_backward(sum_kernel(replace(chain, emissions=E)))
         residual -= bound.states
-        return bound.log_z, bound.row_transitions or (lambda rows: bound.transitions)
+
+        def subtract_steps(steps: np.ndarray, rows: slice) -> None:
+            steps -= bound.transitions if bound.row_transitions is None else bound.row_transitions(rows)
+
+        return bound.log_z, subtract_steps
 
 
 def open_rows(choices: Choices, order: np.ndarray, packs: list[slice]) -> list[tuple[np.ndarray, np.ndarray] | None]:

@@ -28,7 +28,8 @@ from tagger.words.windows import MARKS
 
 WIDE_VALUES = 0.15  # a feature with values is wide if it has weights for this share of the tags, or more
 GRADIENT_CELLS = 1 << 26  # of the sums of several packs that are kept together
-StepCounts = Callable[[slice], np.ndarray]  # the number of steps from tag to tag by row (rows, K, K), of some rows
+RowSteps = Callable[[slice], np.ndarray]  # the probabilities of the steps into some rows, (rows, K, K)
+Subtraction = Callable[[np.ndarray, slice], None]  # from expected steps, those of right paths, in place
 NARROW = 0.15  # a template is narrow if its features have weights for fewer than this share of the tags
 
 
@@ -263,13 +264,13 @@ class StepCells:
 
         return StepTransitions(self.rows, size, make)
 
-    def gradient(self, free: StepCounts, right: StepCounts) -> tuple[np.ndarray, list[np.ndarray]]:
+    def gradient(self, free: RowSteps, subtract_right: Subtraction) -> tuple[np.ndarray, list[np.ndarray]]:
         """Compute expected minus observed steps (K, K), and the gradient of the weights by block."""
         sums, gradients, begin = np.zeros((self.K, self.K)), [], 0
         for cells in self.blocks:
             end = begin + cells.matrix.shape[0] // self.K**2
             by_row = free(slice(begin, end))  # (rows, K, K)
-            by_row -= right(slice(begin, end))
+            subtract_right(by_row, slice(begin, end))
             sums += by_row.sum(axis=0, dtype=np.float64)
             gradients.append(cells.gradient(by_row))
             begin = end
