@@ -136,7 +136,7 @@ class Trainer:
         """
         begin = self.warm_up(x, max_iterations, watch) if self.corpus.proposal is None and not x.any() else Start(x)
         likelihood = self.likelihood(self.sentences)
-        scale, first_step = preconditioner(likelihood, begin.x)
+        scale, first_step = preconditioner(likelihood, begin.x, self.l1)
         result = minimize(
             self.masked(likelihood),
             begin.x,
@@ -224,11 +224,13 @@ def first_scale(likelihood: LossFunction) -> np.ndarray:
     return np.asarray((likelihood.layout.counts + max(2 * likelihood.l2, 1.0)) ** -0.25)
 
 
-def preconditioner(likelihood: LossFunction, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
+def preconditioner(likelihood: LossFunction, weights: np.ndarray, l1: float) -> tuple[np.ndarray, float | None]:
     """Choose the scale of the variables for a minimisation that begins at these weights, and its first step.
 
-    Away from zero weights the scale comes from the curvature there.
+    Away from zero weights the scale comes from the curvature there. With an L1 penalty it varies less: the weights of
+    rare features, which most of those at zero are, would make steps too long.
     """
     if not weights.any():
         return first_scale(likelihood), None
-    return np.maximum(likelihood.curvature(weights), MIN_CURVATURE) ** -0.45, FIRST_STEP
+    curvature = np.maximum(likelihood.curvature(weights), MIN_CURVATURE)
+    return (curvature**-0.25, None) if l1 else (curvature**-0.45, FIRST_STEP)
