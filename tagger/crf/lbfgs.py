@@ -2,9 +2,9 @@
 
 L-BFGS (Nocedal 1980) turns the gradient into a direction with the curvature seen in the last steps. With an L1 penalty
 the gradient at zero is that of the side on which the loss falls, and no step crosses zero, so that variables stop
-exactly there, as in OWL-QN (Andrew & Gao 2007). The direction is that of Schmidt (2010, section 2.3.2, "PSSgb"): only
-variables that are not zero take part in the curvature; those at zero follow the gradient. OWL-QN instead drops every
-part of the direction that goes against the gradient, and needs twice the evaluations (docs/lab-notes/training.md).
+exactly there, as in OWL-QN (Andrew & Gao 2007). Unlike there, the curvature is that of the variables that are not zero
+or are about to leave it, and parts of the direction may go against the gradient (after Schmidt 2010, section 2.3).
+Where features go together, OWL-QN needs twice the evaluations or more (docs/lab-notes/training.md).
 
 The variables optimised are z with x = z · scale. A scale that makes the curvature alike in all directions (a diagonal
 preconditioner) saves half of the evaluations. SciPy's L-BFGS-B finds the same minima, but spends 23 to 30 ms on each
@@ -92,21 +92,20 @@ class Curvature:
     def direction(self, gradient: np.ndarray, free: np.ndarray | None = None) -> np.ndarray:
         """Compute -H⁻¹ · gradient, where H is the curvature of the `free` variables, by default of all.
 
-        The others go down the gradient, by the same length for each unit of it.
+        The gradient is zero at the others, and they stay where they are.
         """
         if free is None:
-            return -two_loops(self.steps, gradient)[0].astype(np.float64)
+            return -two_loops(self.steps, gradient).astype(np.float64)
         own = [(s[free], y[free]) for s, y, _ in self.steps]
         steps = [(s, y, 1 / sy) for s, y in own if (sy := float(s @ y)) > MIN_BEND * float(y @ y)]
-        q, length = two_loops(steps or self.steps, gradient[free] if steps else gradient)
-        direction = -length * gradient
+        direction = -gradient
         if steps:
-            direction[free] = -q
+            direction[free] = -two_loops(steps, gradient[free])
         return direction
 
 
-def two_loops(steps: Sequence[Step], gradient: np.ndarray) -> tuple[np.ndarray, float]:
-    """Compute H⁻¹ · gradient by the two loops of Nocedal (1980); also return the factor of the start H₀⁻¹."""
+def two_loops(steps: Sequence[Step], gradient: np.ndarray) -> np.ndarray:
+    """Compute H⁻¹ · gradient by the two loops of Nocedal (1980)."""
     q = gradient.astype(np.float32)
     alphas = []
     for s, y, rho in reversed(steps):
@@ -114,11 +113,10 @@ def two_loops(steps: Sequence[Step], gradient: np.ndarray) -> tuple[np.ndarray, 
         q -= alphas[-1] * y
     # The start H₀⁻¹ = s·y / y·y · I, of the last step.
     _, y, rho = steps[-1]
-    length = 1 / (rho * float(y @ y))
-    q *= length
+    q *= 1 / (rho * float(y @ y))
     for (s, y, rho), alpha in zip(steps, reversed(alphas), strict=True):
         q += (alpha - rho * float(y @ q)) * s
-    return q, length
+    return q
 
 
 def minimize(
@@ -152,7 +150,11 @@ def minimize(
         if not slope.any():
             reason = "the gradient is zero"
             break
-        direction = curvature.direction(slope, np.flatnonzero(z) if l1 else None) if curvature.steps else -slope
+        direction = -slope
+        if curvature.steps:
+            direction = curvature.direction(slope, np.flatnonzero((z != 0) | (slope != 0)) if l1 else None)
+        if l1:
+            keep_sides(direction, slope, z == 0)
         step = 1.0 if curvature.steps else first_step or 1 / float(np.linalg.norm(slope))
         step = min(step, MAX_MOVE / float(np.abs(direction * scale).max()))
         signs = np.where(z != 0, np.sign(z), -np.sign(slope)) if l1 else None
@@ -171,6 +173,17 @@ def minimize(
             reason = f"the loss fell by less than {tolerance:g} of itself in {PERIOD} iterations"
             break
     return Result(z * scale, loss, len(losses) - 1, evaluations, reason)
+
+
+def keep_sides(direction: np.ndarray, slope: np.ndarray, at_zero: np.ndarray) -> None:
+    """Drop the parts of a direction that leave zero on the side where the loss rises.
+
+    If the rest does not lead down, drop all parts that go against the gradient, as OWL-QN does.
+    """
+    wrong = direction * slope >= 0
+    direction[wrong & at_zero] = 0.0
+    if float(slope @ direction) >= 0:
+        direction[wrong] = 0.0
 
 
 def line_search(

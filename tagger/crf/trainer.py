@@ -233,4 +233,4 @@ def preconditioner(likelihood: LossFunction, weights: np.ndarray, l1: float) -> 
     if not weights.any():
         return first_scale(likelihood), None
     curvature = np.maximum(likelihood.curvature(weights), MIN_CURVATURE)
-    return (curvature**-0.25, None) if l1 else (curvature**-0.45, FIRST_STEP)
+    return curvature ** (-0.35 if l1 else -0.45), FIRST_STEP
