@@ -83,7 +83,7 @@ def alike(n=40, seed=1):
 
 
 def test_variables_that_go_together_take_few_evaluations_with_l1():
-    """Without any part of the direction that goes against the gradient (OWL-QN), it takes 14,980 evaluations instead of 470."""
+    """OWL-QN, which drops what goes against the gradient, takes 14,980 evaluations, this 470."""
     function, losses = alike(), []
     best = minimize(function, np.zeros(40), np.ones(40), 5000, l1=0.05).loss
     stop = lambda i, loss, x: losses.append(loss) or ("there" if loss < best + 1e-3 * abs(best) else None)  # noqa: E731
