@@ -214,8 +214,10 @@ def test_metrics_are_those_of_scikit_learn():
 
 @pytest.mark.parametrize(
     "name, value",
-    [("c1", -1), ("c2", float("nan")), ("c2", "1"), ("max_iterations", -1), ("max_iterations", 2.5)]
-    + [("period", -1), ("period", 0.5), ("delta", float("nan")), ("delta", -1e-3)],
+    [
+        *(("c1", -1), ("c2", float("nan")), ("c2", "1"), ("max_iterations", -1), ("max_iterations", 2.5)),
+        *(("period", -1), ("period", 0.5), ("delta", float("nan")), ("delta", -1e-3)),
+    ],
 )
 def test_a_setting_out_of_range_is_named_as_it_was_given(name, value):
     with pytest.raises(TrainingError, match=rf"^{name}: expected a (whole )?number from 0 up, got "):
