@@ -247,17 +247,22 @@ def latency(corpus, text, models, rival, tokens, threads, rounds, iterations, as
 @click.argument("dev", type=click.Path(exists=True))
 @click.option("--rounds", default=3, show_default=True, help="How often each program runs.")
 @click.option("--l2", default=1.0, show_default=True, help="Penalty of both programs.")
+@click.option("--l1", default=0.0, show_default=True, help="L1 penalty of both programs.")
 @click.option("--iterations", default=100, show_default=True, help="Of CRFsuite's L-BFGS.")
+@click.option("--converge", is_flag=True, help="Train both until the loss falls no more, e.g. with --iterations 5000.")
 @click.option("--json", "as_json", is_flag=True)
-def chunk(corpus, dev, rounds, l2, iterations, as_json):
+def chunk(corpus, dev, rounds, l2, l1, iterations, converge, as_json):
     """Chunking: training on CORPUS (word, part of speech, tag) to CRFsuite's loss, by a template and by dicts."""
     import bench_chunk
 
-    found = bench_chunk.compare(corpus, dev, rounds, l2, iterations, measured)
+    if converge:
+        found = bench_chunk.converged(corpus, dev, l1, l2, iterations, measured)
+    else:
+        found = bench_chunk.compare(corpus, dev, rounds, l1, l2, iterations, measured)
     if as_json:
         click.echo(json.dumps(found))
     else:
-        bench_chunk.show(found, table)
+        (bench_chunk.show_converged if converge else bench_chunk.show)(found, table)
 
 
 def strip_tags(corpus, target):

@@ -3,6 +3,9 @@
 All sides get the features of python-crfsuite's CoNLL tutorials: CRFsuite and one of ours as the dicts that `features`
 makes, the other of ours by the template `chunk.txt`. Each runs in a process of its own, from the sentences in memory to
 the trained model; making the features is part of it. Ours stop at the loss that CRFsuite has after its last iteration.
+
+With `--converge` CRFsuite and the drop-in for it, which has the same parameters (no weights of the first and last tag),
+go on until the loss falls no more; their losses and tags are compared.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from itertools import chain
 from pathlib import Path
 
 TEMPLATE = Path(__file__).parent / "chunk.txt"
-SIDES = ("crfsuite", "template", "dicts", "same")
+SIDES = ("crfsuite", "template", "dicts", "same", "drop-in")
 ALL_UPPER = re.compile(r"^[^a-z]*[A-Z][^a-z]*$")
 TITLE = re.compile(r"^[^A-Za-z]*[A-Z][a-z]*[^A-Za-z]*$")
 NUMBER = re.compile(r"^[0-9]+$")
@@ -85,7 +88,9 @@ def made(sentences):
 def train_crfsuite(sentences, options):
     import pycrfsuite
 
-    trainer = pycrfsuite.Trainer("lbfgs", {"c1": 0, "c2": options.l2, "max_iterations": options.iterations}, False)
+    settings = {"c1": options.l1, "c2": options.l2, "max_iterations": options.iterations}
+    settings |= {"epsilon": 1e-9, "delta": 1e-12} if options.converge else {}
+    trainer = pycrfsuite.Trainer("lbfgs", settings, False)
     for row, sentence in zip(made(sentences), sentences, strict=True):
         trainer.append(row, list(sentence.tags))
     encoded = time.process_time()
@@ -111,7 +116,14 @@ def train_ours(sentences, options):
         reached = progress.loss is not None and progress.loss <= (options.target or 0.0)
         return "the loss was reached" if reached else None
 
-    chosen = {"candidates": "all", "scheme": "none", "l2": options.l2, "tolerance": 0, "min_pair_count": 1}
+    chosen = {
+        "candidates": "all",
+        "scheme": "none",
+        "l2": options.l2,
+        "l1": options.l1,
+        "tolerance": 0,
+        "min_pair_count": 1,
+    }
     chosen |= {"max_iterations": options.iterations, "threads": options.threads}
     if options.side == "dicts":
         model = CRFTagger(**chosen).fit(made(sentences), [sentence.tags for sentence in sentences], watch=watch)
@@ -119,6 +131,17 @@ def train_ours(sentences, options):
         model = CRFTagger(**chosen, features=str(TEMPLATE)).fit(sentences, watch=watch)
     found = {name: model.summary_[name] for name in ("loss", "iterations", "evaluations", "parameters")}
     return found | {"encoded": first[0]}, lambda dev: model.predict(made(dev) if options.side == "dicts" else dev)
+
+
+def train_drop_in(sentences, options):
+    from tagger.integrations.crfsuite import CRF
+
+    crf = CRF(c1=options.l1, c2=options.l2, max_iterations=options.iterations, delta=0.0)
+    crf.fit(made(sentences), [sentence.tags for sentence in sentences])
+    figures = crf.model.summary_
+    found = {name: figures[name] for name in ("loss", "iterations", "evaluations")}
+    found |= {"encoded": time.process_time(), "parameters": crf.training_log_.featgen_num_features}
+    return found, lambda dev: crf.predict(made(dev)).tolist()
 
 
 def name_in_dicts(text):
@@ -163,11 +186,29 @@ def same_weights(sentences, dev, options):
     return found
 
 
-def compare(train, dev, rounds, l2, iterations, measured):
+def converged(train, dev, l1, l2, iterations, measured):
+    """Train CRFsuite and the drop-in until the loss falls no more; return the figures and tags of both."""
+    penalty = ["--l1", l1, "--l2", l2, "--iterations", iterations, "--converge"]
+    with tempfile.TemporaryDirectory() as folder:
+        sides = (["crfsuite", train, dev, "--model", Path(folder, "model")], ["drop-in", train, dev])
+        return [json.loads(measured([__file__, *side, *penalty])[0]) for side in sides]
+
+
+def show_converged(found, table):
+    """Print the figures of both sides, and how many tags differ."""
+    keys = {"parameters": ",", "iterations": ",", "evaluations": ",", "loss": ",.4f", "cpu": ".1f", "f1": ".5f"}
+    rows = [[format(side[key], form) for key, form in keys.items()] for side in found]
+    titles = ["parameters", "iterations", "evaluations", "loss", "CPU s", "dev F1"]
+    table(["program", *titles], [["CRFsuite", *rows[0]], ["tagger, drop-in", *rows[1]]])
+    pairs = list(zip(*(chain.from_iterable(side["tags"]) for side in found), strict=True))
+    print(f"\n{sum(a != b for a, b in pairs):,} of {len(pairs):,} tags of the dev set differ.")
+
+
+def compare(train, dev, rounds, l1, l2, iterations, measured):
     """Run all sides in turn; `measured` runs a Python program and returns what it prints."""
 
     def run(side, *options):
-        command = [__file__, side, train, dev, "--l2", l2, *options]
+        command = [__file__, side, train, dev, "--l1", l1, "--l2", l2, *options]
         return json.loads(measured(command)[0])
 
     runs = {"CRFsuite": [], **{f"{side}, {threads}": [] for side in ("template", "dicts") for threads in (1, 2)}}
@@ -178,7 +219,7 @@ def compare(train, dev, rounds, l2, iterations, measured):
             for name in list(runs)[1:]:
                 side, threads = name.split(", ")
                 runs[name].append(run(side, "--threads", threads, "--iterations", 500, "--target", rival["loss"]))
-    return {"runs": runs, "same": run("same", "--iterations", iterations)}
+    return {"runs": runs, "same": None if l1 else run("same", "--iterations", iterations)}
 
 
 def show(found, table):
@@ -195,6 +236,8 @@ def show(found, table):
         rows.append([name if name == "CRFsuite" else f"tagger, {name} thread{'s' * name.endswith('2')}", *own, *ratios])
     titles = ["CPU s", "seconds", "CPU s of features", "evaluations", "peak MB", "dev F1"]
     table(["program", *titles, "CRFsuite's CPU ÷ it", "CRFsuite's seconds ÷ it"], rows)
+    if found["same"] is None:
+        return
     (first, second), different = found["same"]["losses"], found["same"]["different tags"]
     print(
         f"\nWith the same weights: loss {first:,.4f} by the template, {second:,.4f} by dicts; {different} tags differ."
@@ -208,7 +251,9 @@ def main():
     parser.add_argument("train")
     parser.add_argument("dev")
     parser.add_argument("--model")
+    parser.add_argument("--l1", type=float, default=0.0)
     parser.add_argument("--l2", type=float, default=1.0)
+    parser.add_argument("--converge", action="store_true")
     parser.add_argument("--iterations", type=int, default=100)
     parser.add_argument("--target", type=float)
     parser.add_argument("--threads", type=int, default=1)
@@ -222,13 +267,16 @@ def main():
     import scipy.sparse  # noqa: F401  (the import is no part of a training)
 
     before, wall = time.process_time(), time.perf_counter()
-    found, tag = (train_crfsuite if options.side == "crfsuite" else train_ours)(sentences, options)
+    train = {"crfsuite": train_crfsuite, "drop-in": train_drop_in}.get(options.side, train_ours)
+    found, tag = train(sentences, options)
     found["encoding"] = found.pop("encoded") - before
     found |= {"cpu": time.process_time() - before, "seconds": time.perf_counter() - wall}
     found["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000  # before anything is tagged
     from tagger.evaluation.spans import score_by
 
-    print(json.dumps(found | {"f1": score_by("span-f1", dev, tag(dev))}))
+    tags = tag(dev)
+    found["f1"] = score_by("span-f1", dev, tags)
+    print(json.dumps(found | ({"tags": tags} if options.converge else {})))
 
 
 if __name__ == "__main__":

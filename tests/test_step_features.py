@@ -10,6 +10,11 @@ from feature_table import weight_table
 from program import run
 
 from tagger import CRFTagger, PooledTagger, Sentence, load_model, save_model
+from tagger.chain import scores as scores_module
+from tagger.chain.forward_backward import forward_backward, sum_kernel
+from tagger.chain.lattice import DenseLattice
+from tagger.chain.pack import Pack
+from tagger.chain.scores import Chain, StepTransitions
 from tagger.corpus.partial import read_choices
 from tagger.crf import objective as objective_module
 from tagger.crf import scorer as scorer_module
@@ -31,9 +36,22 @@ CORPUS = [
     ("ab ab c ad c", "N N V J V"),
 ]
 PARTLY = [("ab c ad", "N ? V"), ("c ab", "V|N J"), ("ab ab c ad c", "N J|N V ? V|N"), ("c", "?"), ("Ab c", "N V")]
-KINDS = {"all": {"candidates": "all"}, "candidates": {"candidates": 0.02}, "second order": {"order": 2}}
+KINDS = {
+    "all": {"candidates": "all"},
+    "in blocks": {"candidates": "all"},
+    "candidates": {"candidates": 0.02},
+    "second order": {"order": 2},
+}
 CASES = [(kind, text) for kind in KINDS for text in ("tagged", "partly")]
 L2 = 0.3
+
+
+@pytest.fixture(autouse=True)
+def blocks(request, monkeypatch):
+    """Blocks of two steps for the kind that has its name from them; no sentence is then in one block."""
+    own = request.node.callspec.params.values() if hasattr(request.node, "callspec") else ()
+    if "in blocks" in own:
+        monkeypatch.setattr(scores_module, "BLOCK_CELLS", 9 * 2)
 
 
 def sentences(corpus=CORPUS):
@@ -377,6 +395,69 @@ def test_sentences_are_decoded_a_few_at_a_time(tmp_path, monkeypatch):
     assert model.lattice_tokens() == 4
     for one, other in zip(model.predict_marginals(TEXT), together, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def long_chain(rows, tags, dtype=np.float32, scale=1.0):
+    """A sentence whose transitions differ from step to step, and are made on demand; and the sizes of what is made."""
+    random, sizes = np.random.default_rng(5), []
+    E = (scale * random.normal(size=(rows, tags))).astype(dtype)
+    for_all, by_row = random.normal(size=(tags, tags)).astype(dtype), random.normal(size=rows).astype(dtype)
+
+    def make(own):
+        sizes.append(own.stop - own.start)
+        return scale * by_row[1:][own, None, None] * for_all
+
+    steps = StepTransitions(rows - 1, scores_module.block_rows(tags), make)
+    return Chain(Pack.of([rows]), np.zeros(tags, dtype), steps, np.zeros(tags, dtype), E), sizes
+
+
+@pytest.mark.parametrize("scale", [1.0, 500.0], ids=["scaled", "in logarithms"])
+def test_blocks_of_a_long_sentence_change_no_answer(monkeypatch, scale):
+    whole, sizes = long_chain(60, 5, scale=scale)
+    expected = DenseLattice(whole), forward_backward(sum_kernel(whole)).row_transitions(slice(0, 59))
+    n_best = expected[0].n_best(20)[0]
+    assert set(sizes) == {59}
+    monkeypatch.setattr(scores_module, "BLOCK_CELLS", 7 * 25)
+    chain, sizes = long_chain(60, 5, scale=scale)
+    lattice, posterior = DenseLattice(chain), forward_backward(sum_kernel(chain))
+    np.testing.assert_array_equal(lattice.best(), expected[0].best())
+    np.testing.assert_array_equal(lattice.marginals(), expected[0].marginals())
+    assert lattice.log_z() == expected[0].log_z()
+    assert lattice.path_scores(lattice.best()) == expected[0].path_scores(lattice.best())
+    for (score, path), (other, other_path) in zip(lattice.n_best(20)[0], n_best, strict=True):
+        assert score == other and path.tolist() == other_path.tolist()
+    parts = [posterior.row_transitions(rows) for rows in chain.transitions.blocks]
+    np.testing.assert_array_equal(np.concatenate(parts), expected[1])
+    assert set(sizes) == {7, 3}
+
+
+def test_sentences_of_other_lengths_share_blocks(monkeypatch):
+    """The rows of one step may lie in two blocks, or in more."""
+    random, lengths, K = np.random.default_rng(6), [5, 9, 1, 4, 9, 7], 3
+    pack = Pack.of(lengths)
+    steps, E = random.normal(size=(len(pack.before), K, K)), random.normal(size=(sum(lengths), K))
+    start, end = random.normal(size=K), random.normal(size=K)
+    whole = DenseLattice(Chain(pack, start, StepTransitions.of(steps), end, E))
+    for size in (1, 2, 4):
+        made = StepTransitions(len(steps), size, lambda rows: steps[rows])
+        lattice = DenseLattice(Chain(pack, start, made, end, E))
+        np.testing.assert_array_equal(lattice.best(), whole.best())
+        np.testing.assert_array_equal(lattice.marginals(), whole.marginals())
+        np.testing.assert_array_equal(lattice.log_z(), whole.log_z())
+
+
+def test_the_memory_of_a_long_sentence_is_bounded(monkeypatch):
+    """All transitions of 6,000 steps with 30 tags are 22 MB; a block of them is 64 kB."""
+    monkeypatch.setattr(scores_module, "BLOCK_CELLS", 1 << 14)
+    chain, _ = long_chain(6000, 30)
+    tracemalloc.start()
+    lattice, posterior = DenseLattice(chain), forward_backward(sum_kernel(chain))
+    lattice.best()
+    sums = sum(posterior.row_transitions(rows).sum() for rows in chain.transitions.blocks)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert sums == pytest.approx(5999, rel=1e-4)
+    assert peak < 8e6
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -295,6 +295,44 @@ def spelled(sentence):
     return [{"word": word, "before": sentence.words[max(0, t - 1)]} for t, word in enumerate(sentence.words)]
 
 
+def longer(sentence):
+    return [{"word": word, "length": len(word)} for word in sentence.words]
+
+
+@pytest.mark.parametrize("dev", [None, ([["a", "cat"]], [["D", "N"]])])
+def test_a_checkpoint_is_resumed_with_the_same_features_only(tmp_path, dev):
+    """Not the function's name counts, but what it makes of the sentences."""
+    X, y, path = [["a", "dog"], ["the", "cat"]] * 5, [["D", "N"], ["D", "N"]] * 5, tmp_path / "checkpoint"
+    held_out = {"X_dev": dev[0], "y_dev": dev[1]} if dev else {}
+    CRFTagger(features=spelled, max_iterations=5).fit(X, y, **held_out, checkpoint=Checkpoint(path, every=1, keep=True))
+
+    def resume(function):
+        state = Checkpoint(path, resume=True, keep=True)
+        return CRFTagger(features=function, max_iterations=9).fit(X, y, **held_out, checkpoint=state)
+
+    longer.__name__ = "spelled"
+    with pytest.raises(TrainingError, match="it belongs to another set of features"):
+        resume(longer)
+    assert resume(lambda sentence: spelled(sentence)).summary_["iterations"] > 5
+    if dev:  # the same on the corpus, another on the dev set
+        with pytest.raises(TrainingError, match="it belongs to another set of features"):
+            resume(lambda sentence: spelled(sentence) if tuple(sentence.words) != ("a", "cat") else longer(sentence))
+
+
+def test_the_order_of_names_does_not_make_a_checkpoint_another_one():
+    """A set has another order in every process."""
+    first, second, other = (
+        read_items([ObservedSentence(["w"] * 2, {"s": tokens})], "s")
+        for tokens in (
+            [{"a": 1.0, "b": 2.0}, {"c": 1.0, "a": 3.0}],
+            [{"b": 2.0, "a": 1.0}, {"a": 3.0, "c": 1.0}],
+            [{"a": 1.0, "b": 2.0}, {"c": 3.0, "a": 1.0}],
+        )
+    )
+    assert first.names != second.names
+    assert b"".join(first.in_fixed_order()) == b"".join(second.in_fixed_order()) != b"".join(other.in_fixed_order())
+
+
 def test_a_function_makes_features_and_is_not_stored(tmp_path):
     X, y = [["a", "dog"], ["the", "cat"]] * 5, [["D", "N"], ["D", "N"]] * 5
     model = CRFTagger(features=spelled).fit(X, y)

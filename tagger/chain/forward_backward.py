@@ -7,13 +7,15 @@ The arithmetic is the kernel's business: scaled probabilities where they are exa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from tagger.chain.kernels import LogSum, SumKernel
 from tagger.chain.recursion import Observer, backward, forward
-from tagger.chain.scaled import scaled_kernel
+from tagger.chain.scaled import ScaledSum, scaled_kernel
 from tagger.chain.scores import Chain
 
 
@@ -23,7 +25,8 @@ class Posterior:
 
     log_z: np.ndarray  # (B,)
     states: np.ndarray  # (N, K) for all tags of a token, (pairs,) for candidates of second order
-    transitions: np.ndarray  # (K, K) expected number of steps, or by row as in the chain; (0, 0) for candidates
+    transitions: np.ndarray  # (K, K) expected number of steps; (0, 0) for candidates, or if rows have transitions
+    row_transitions: Callable[[slice], np.ndarray] | None = None  # the probabilities of steps, if rows have transitions
 
 
 def forward_backward(kernel: SumKernel, observe: Observer | None = None) -> Posterior:
@@ -36,7 +39,11 @@ def forward_backward(kernel: SumKernel, observe: Observer | None = None) -> Post
     log_z = kernel.log_z(alpha)
     beta = backward(kernel, alpha, log_z, observe)
     transitions = kernel.expected_transitions(alpha, beta, log_z)
-    return Posterior(log_z, kernel.probabilities(alpha, beta, log_z), transitions)
+    states = kernel.probabilities(alpha, beta, log_z)
+    by_row = None
+    if isinstance(kernel, LogSum | ScaledSum) and kernel.by_row:
+        by_row = partial(kernel.row_transitions, alpha, beta, log_z)
+    return Posterior(log_z, states, transitions, by_row)
 
 
 def log_norm(kernel: SumKernel) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tagger.chain.pack import Pack
-from tagger.chain.scores import Chain
+from tagger.chain.scores import Chain, StepTransitions
 
 LOG_CELLS = 1 << 22  # cells of the (rows, K, K) arrays in log space
 
@@ -79,7 +79,7 @@ class SumKernel(Kernel, Protocol):
         """Compute the probability of every state."""
 
     def expected_transitions(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
-        """Compute the expected number of steps from tag to tag, (K, K); by row if the transitions are."""
+        """Compute the expected number of steps from tag to tag, (K, K); (0, 0) if each row has its own transitions."""
 
 
 class Dense:
@@ -88,8 +88,8 @@ class Dense:
     def __init__(
         self, chain: Chain, make_step: Callable[[np.ndarray], StepFunction], step: StepFunction | None = None
     ) -> None:
-        self.chain, self.pack, self.make_step = chain, chain.pack, make_step
-        self.step = step or (make_step(chain.transitions) if chain.transitions.ndim == 2 else None)
+        self.chain, self.pack, self.make_step, self.by_row = chain, chain.pack, make_step, chain.by_row
+        self.step = step or (make_step(chain.transitions) if isinstance(chain.transitions, np.ndarray) else None)
 
     def begin(self) -> np.ndarray:
         E, first = self.chain.emissions, self.pack.first
@@ -120,16 +120,18 @@ class DenseMax(Dense):
     def __init__(self, chain: Chain, step: StepFunction | None = None) -> None:
         super().__init__(chain, lambda A: max_step(A.astype(chain.emissions.dtype)), step)
         self.K = chain.emissions.shape[1]
-        by_next = np.ascontiguousarray(np.swapaxes(chain.transitions, -1, -2))
-        self.by_next = replace(chain, transitions=by_next)  # [next, previous]
+        A = chain.transitions
+        self.by_next = np.ascontiguousarray(A.T) if isinstance(A, np.ndarray) else None  # (K, K) [next, previous]
 
     def best_last(self, delta: np.ndarray) -> np.ndarray:
         return np.asarray(np.argmax(delta[self.pack.last] + self.chain.end, axis=1))
 
     def best_before(self, delta: np.ndarray, step: tuple[slice, slice], states: np.ndarray) -> np.ndarray:
         before, here = step
-        into = self.by_next.into(here)
-        rows = into[states] if into.ndim == 2 else into[np.arange(len(states)), states]
+        if self.by_next is not None:
+            rows = self.by_next[states]
+        else:
+            rows = self.chain.into(here)[np.arange(len(states)), :, states]
         return np.asarray(np.argmax(delta[before] + rows, axis=1))
 
     def pointers(self, delta: np.ndarray, step: tuple[slice, slice]) -> np.ndarray:
@@ -165,8 +167,8 @@ class LogSum(Dense):
     """Sums over all tags in logarithms and float64, for any scores at all."""
 
     def __init__(self, chain: Chain) -> None:
-        E, A = chain.emissions.astype(np.float64), chain.transitions.astype(np.float64)
-        super().__init__(Chain(chain.pack, chain.start, A, chain.end, E), log_sum_step)
+        exact = replace(chain, emissions=chain.emissions.astype(np.float64), transitions=in_float64(chain.transitions))
+        super().__init__(exact, log_sum_step)
 
     def log_z(self, alpha: np.ndarray) -> np.ndarray:
         z = np.zeros(len(self.pack.order))
@@ -196,14 +198,28 @@ class LogSum(Dense):
         return np.asarray(np.exp(alpha + beta - finite(log_z)[self.pack.ranks][:, None]))
 
     def expected_transitions(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
-        pack, first, A = self.pack, self.pack.first, self.chain.transitions
-        onward = self.chain.emissions[first:] + beta[first:] - finite(log_z)[pack.ranks[first:]][:, None]
-        if A.ndim == 3:
-            return np.asarray(np.exp(alpha[pack.before, :, None] + A + onward[:, None, :]))
+        A = self.chain.transitions
+        if not isinstance(A, np.ndarray):
+            return np.empty((0, 0))
         expected = np.zeros_like(A)
-        for rows in chunks(len(onward), A.size):
-            expected += np.exp(alpha[pack.before[rows], :, None] + A + onward[rows, None, :]).sum(axis=0)
+        for rows in chunks(len(self.pack.before), A.size):
+            expected += self.row_transitions(alpha, beta, log_z, rows).sum(axis=0)
         return expected
+
+    def row_transitions(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray, rows: slice) -> np.ndarray:
+        """Compute the probability of each step into these rows, (rows, K, K), counted without the first ones."""
+        pack = self.pack
+        here = slice(pack.first + rows.start, min(pack.first + rows.stop, len(beta)))
+        onward = self.chain.emissions[here] + beta[here] - finite(log_z)[pack.ranks[here]][:, None]
+        before = alpha[pack.before[rows], :, None]
+        return np.asarray(np.exp(before + self.chain.into(here) + onward[:, None, :]))
+
+
+def in_float64(transitions: np.ndarray | StepTransitions) -> np.ndarray | StepTransitions:
+    """Convert transitions to float64."""
+    if isinstance(transitions, np.ndarray):
+        return transitions.astype(np.float64)
+    return transitions.changed(lambda A: A.astype(np.float64))
 
 
 def max_step(A: np.ndarray) -> StepFunction:

@@ -19,7 +19,7 @@ from tagger.chain.kernels import DenseMax, StepFunction
 from tagger.chain.nbest import ScoredPath, n_best
 from tagger.chain.pack import Pack
 from tagger.chain.pruning import PrunedStep
-from tagger.chain.scores import Chain, forbid, path_scores
+from tagger.chain.scores import Chain, StepTransitions, forbid, path_scores
 from tagger.chain.single.dense import best_path
 from tagger.chain.viterbi import viterbi
 from tagger.sentence import Words
@@ -101,11 +101,11 @@ def dense_scorer(
     end: np.ndarray,
     emissions: Callable[[list[Words], Pack], np.ndarray],
     allowed: np.ndarray | None = None,
-    steps: Callable[[list[Words], Pack], np.ndarray] | None = None,
+    steps: Callable[[list[Words], Pack], StepTransitions] | None = None,
 ) -> Scorer:
     """Make a function from sentences to their lattice; `emissions` computes (N, K) by row for sentences in a pack.
 
-    `steps` computes what is added to the transitions of each step, (N - first, K, K), for models that have any. Steps
+    `steps` makes what is added to the transitions of each row after the first ones, for models that have any. Steps
     from tag to tag that are not `allowed` (K + 1, K + 1) are forbidden (`scores.forbid`).
     """
     start, transitions, end = forbid(allowed, start, transitions, end)
@@ -114,7 +114,7 @@ def dense_scorer(
     def score(sentences: list[Words]) -> Lattice:
         pack = Pack.of([len(words) for words in sentences])
         if steps is not None:
-            by_step = transitions + steps(sentences, pack)
+            by_step = steps(sentences, pack).changed(lambda own: transitions + own)
             return DenseLattice(Chain(pack, start, by_step, end, emissions(sentences, pack)))
         return DenseLattice(Chain(pack, start, transitions, end, emissions(sentences, pack)), step)
 

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tagger.chain.scores import Chain
+from tagger.chain.scores import Chain, StepTransitions
 
 SPAN: dict[np.dtype, float] = {
     np.dtype(np.float32): 80.0,
@@ -67,7 +67,7 @@ def shift_within(chain: Chain, span: float) -> np.ndarray | None:
     return by_row if np.max(widths, initial=0.0) < left else None
 
 
-def mixing_steps(transitions: np.ndarray) -> int | None:
+def mixing_steps(transitions: np.ndarray | StepTransitions) -> int | None:
     """Find the smallest n with which any tag leads to any tag in n steps, and so in more; None above MIXING_STEPS."""
     step = possible_steps(transitions).astype(np.float32)
     reach = step
@@ -78,10 +78,9 @@ def mixing_steps(transitions: np.ndarray) -> int | None:
     return None
 
 
-def possible_steps(transitions: np.ndarray) -> np.ndarray:
+def possible_steps(transitions: np.ndarray | StepTransitions) -> np.ndarray:
     """Return whether each tag may follow each, (K, K); if steps have their own transitions, whether it always may."""
-    possible = np.isfinite(transitions)
-    return possible if transitions.ndim == 2 else possible.all(axis=0)
+    return np.isfinite(transitions) if isinstance(transitions, np.ndarray) else transitions.bounds[0]
 
 
 def all_have_paths(chain: Chain, n: int) -> bool:
@@ -111,8 +110,11 @@ def all_tokens_reachable(chain: Chain) -> bool:
     return bool(inner.any(axis=1).all())
 
 
-def finite_range(scores: np.ndarray) -> float:
+def finite_range(scores: np.ndarray | StepTransitions) -> float:
     """Return the largest finite score less the smallest."""
+    if isinstance(scores, StepTransitions):
+        _, lowest, highest = scores.bounds
+        return highest - lowest
     finite = scores[np.isfinite(scores)]
     return float(finite.max() - finite.min()) if finite.size else 0.0
 
@@ -121,16 +123,20 @@ class ScaledSum:
     """The formulas above for a whole pack; `e` becomes q on the way back."""
 
     def __init__(self, chain: Chain, shift: np.ndarray, dtype: np.dtype) -> None:
-        self.chain, self.pack, self.shift = chain, chain.pack, shift
+        self.chain, self.pack, self.shift, self.by_row = chain, chain.pack, shift, chain.by_row
         self.e = np.subtract(chain.emissions, shift, dtype=dtype)  # (N, K)
         np.exp(self.e, out=self.e)
-        self.top = float(chain.transitions.max()) if chain.transitions.size else 0.0  # sentences of one token
-        self.A = np.exp(np.subtract(chain.transitions, self.top, dtype=dtype))  # (K, K), or by row (N - first, K, K)
+        if isinstance(chain.transitions, np.ndarray):
+            self.top = float(chain.transitions.max()) if chain.transitions.size else 0.0  # no tags, no tokens
+            self.A: np.ndarray | StepTransitions = np.exp(np.subtract(chain.transitions, self.top, dtype=dtype))
+        else:
+            self.top = chain.transitions.bounds[2]
+            self.A = chain.transitions.changed(lambda own: np.exp(np.subtract(own, self.top, dtype=dtype)))
         self.exp_start, self.exp_end = (
             np.exp(np.subtract(scores, scores.max(), dtype=dtype)) for scores in (chain.start, chain.end)
         )
         self.c = np.ones(len(self.e), dtype)
-        self.ones = np.ones(self.A.shape[-1], dtype)
+        self.ones = np.ones(self.e.shape[1], dtype)
 
     def begin(self) -> np.ndarray:
         alpha, first = np.empty_like(self.e), self.pack.first
@@ -145,14 +151,16 @@ class ScaledSum:
         before, here = step
         np.matmul(alpha[before], self.ones, out=self.c[here])  # row sums; the fastest way in NumPy
         self.e[here] /= self.c[here, None]
-        if self.A.ndim == 2:
+        if isinstance(self.A, np.ndarray):
             np.matmul(alpha[before], self.A, out=alpha[here])
         else:
             np.matmul(alpha[before][:, None], self.steps_to(here), out=alpha[here][:, None])
         alpha[here] *= self.e[here]
 
     def steps_to(self, rows: slice) -> np.ndarray:
-        """Return A (rows, K, K) of the steps to these rows, where each has its own."""
+        """Return A of the steps to these rows, (K, K), or (rows, K, K) where each has its own."""
+        if isinstance(self.A, np.ndarray):
+            return self.A
         return self.A[rows.start - self.pack.first : rows.stop - self.pack.first]
 
     def log_z(self, alpha: np.ndarray) -> np.ndarray:
@@ -173,7 +181,7 @@ class ScaledSum:
         before, here = step
         q = self.e[here]
         q *= beta[here]
-        if self.A.ndim == 2:
+        if isinstance(self.A, np.ndarray):
             np.matmul(q, self.A.T, out=beta[before])
         else:
             np.matmul(self.steps_to(here), q[:, :, None], out=beta[before][:, :, None])
@@ -183,15 +191,21 @@ class ScaledSum:
         self, alpha: np.ndarray, arcs: np.ndarray, step: tuple[slice, slice], log_z: np.ndarray
     ) -> np.ndarray:
         """Compute p(previous tag i, tag j), (B, K, K)."""
-        A = self.A if self.A.ndim == 2 else self.steps_to(step[1])
-        return np.asarray(alpha[step[0]][:, :, None] * A * arcs[:, None, :])
+        return np.asarray(alpha[step[0]][:, :, None] * self.steps_to(step[1]) * arcs[:, None, :])
 
     def probabilities(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
+        if self.by_row:
+            return alpha * beta  # `row_transitions` still needs alpha
         alpha *= beta  # in place: the array is large
         return alpha
 
     def expected_transitions(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray) -> np.ndarray:
+        if not isinstance(self.A, np.ndarray):
+            return np.empty((0, 0))
         before, q = alpha[self.pack.before], self.e[self.pack.first :]
-        if self.A.ndim == 3:
-            return np.asarray(before[:, :, None] * self.A * q[:, None, :])
         return np.asarray(self.A * (before.T @ q).astype(np.float64))
+
+    def row_transitions(self, alpha: np.ndarray, beta: np.ndarray, log_z: np.ndarray, rows: slice) -> np.ndarray:
+        """Compute the probability of each step into these rows, (rows, K, K), counted without the first ones."""
+        before, q = alpha[self.pack.before[rows]], self.e[self.pack.first :][rows]
+        return np.asarray(before[:, :, None] * self.A[rows] * q[:, None, :])

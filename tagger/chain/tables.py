@@ -116,10 +116,10 @@ class DenseScores(TrellisScores):
     def of(cls, chain: Chain, trellis: Trellis) -> DenseScores:
         """Lay out the scores of a chain of one sentence."""
         N, K = chain.emissions.shape
-        one_for_all = chain.transitions.ndim == 2
+        one_for_all = not chain.by_row
         steps = np.zeros((1 if one_for_all else N + 1, K + 1, K + 1))
         steps[:, K, :K], steps[:, :K, K] = chain.start, chain.end
-        steps[slice(None) if one_for_all else slice(1, N), :K, :K] = chain.transitions
+        steps[slice(None) if one_for_all else slice(1, N), :K, :K] = chain.into(slice(1, N))
         nodes, position = trellis.nodes[trellis.here], trellis.rows * (not one_for_all)
         tags = np.where(nodes == N * K, K, nodes % K)
         return cls(steps, tags, np.append(chain.emissions, 0.0)[nodes], position)

@@ -18,6 +18,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -26,14 +27,12 @@ import numpy as np
 from tagger.arrays.ragged import consecutive
 from tagger.chain.forward_backward import forward_backward, sum_kernel
 from tagger.chain.pack import PACK_TOKENS, Pack, batches
-from tagger.chain.scores import Chain, forbid, path_scores
+from tagger.chain.scores import Chain, block_rows, forbid, path_scores
 from tagger.corpus.partial import Choices
 from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
-from tagger.crf.score_tables import Cells, TableBuilder, step_cells
+from tagger.crf.score_tables import StepCells, Subtraction, TableBuilder
 from tagger.files.resources import reuse_freed_memory
-
-STEP_CELLS = 1 << 20  # of the transitions of a pack, where each step has its own: few enough for the cache
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class PackLoss:
     transitions: np.ndarray  # (K, K)
     starts: np.ndarray  # (K,)
     ends: np.ndarray  # (K,)
-    steps: np.ndarray | None = None  # of the parameters of features of steps in the pack
+    steps: list[np.ndarray]  # of the parameters of features of steps, by block
 
 
 class Objective(LossFunction):
@@ -142,7 +141,7 @@ class PenalizedLikelihood(Objective):
     """The objective over all tags."""
 
     def pack_tokens(self, corpus: EncodedCorpus) -> int:
-        return min(PACK_TOKENS, max(1, STEP_CELLS // corpus.K**2)) if corpus.features.step_templates else PACK_TOKENS
+        return min(PACK_TOKENS, block_rows(corpus.K)) if corpus.features.step_templates else PACK_TOKENS
 
     def encode(self, corpus: EncodedCorpus, tokens: list[np.ndarray]) -> None:
         self.K, self.tag_parts = corpus.K, corpus.tag_parts
@@ -157,11 +156,11 @@ class PenalizedLikelihood(Objective):
         self.residual = np.empty((len(order), self.tag_parts.columns), self.dtype)
         packed = corpus.at(order)
         self.tables, self.narrow, self.wide = TableBuilder(packed, self.dtype, self.rows).build()
-        self.steps: list[Cells] = []  # of each pack, for features of steps
+        self.steps: list[StepCells] = []  # of each pack, for features of steps
         if corpus.features.step_templates:
-            ids = packed.step_features()
+            ids = np.stack(packed.step_features())  # (templates, N)
             after_first = [slice(r.start + pack.first, r.stop) for r, pack in zip(self.rows, self.packs, strict=True)]
-            self.steps = [step_cells(corpus, [row[own] for row in ids], self.dtype) for own in after_first]
+            self.steps = [StepCells.of(corpus, ids[:, own], self.dtype) for own in after_first]
 
     def pack_losses(self, weights: np.ndarray) -> list[PackLoss]:
         w, *chain_scores, _, _ = self.layout.split(weights)
@@ -183,8 +182,8 @@ class PenalizedLikelihood(Objective):
 
     def add_step_gradient(self, packs: list[PackLoss], gradient: np.ndarray) -> None:
         for i, pack in zip(self.used, packs, strict=True):
-            if pack.steps is not None:
-                gradient[self.steps[i].params] += pack.steps
+            for cells, own in zip(self.steps[i].blocks, pack.steps, strict=True) if self.steps else ():
+                gradient[cells.params] += own
 
     def chain_gradient(self, packs: list[PackLoss]) -> np.ndarray:
         if not self.layout.order:
@@ -217,10 +216,10 @@ class PenalizedLikelihood(Objective):
         end: np.ndarray,
     ) -> Chain:
         """Compute the scores of pack i; with features of steps each step has transitions of its own."""
-        if self.steps:
-            own = self.steps[i].scores(w, self.K**2).reshape(-1, self.K, self.K)  # (n - first, K, K)
-            transitions = own + transitions.astype(own.dtype)
-        return Chain(self.packs[i], start, transitions, end, self.emissions(i, w, tables))
+        E = self.emissions(i, w, tables)
+        if not self.steps:
+            return Chain(self.packs[i], start, transitions, end, E)
+        return Chain(self.packs[i], start, self.steps[i].transitions(w, transitions), end, E)
 
     def pack_loss(self, i: int, chain: Chain) -> PackLoss:
         """Compute the loss of pack i from its scores, and fill in its rows of the residual."""
@@ -230,34 +229,39 @@ class PenalizedLikelihood(Objective):
         residual = columns[:, : self.K]
         residual[:] = free.states
         subtract = self.subtract_tags if self.open[i] is None else self.subtract_choices
-        log_z = subtract(i, chain, residual, free.transitions)
+        log_z, subtract_right = subtract(i, chain, residual)
         self.tag_parts.gather(columns)
-        by_row = free.transitions  # (n - first, K, K), or (K, K) summed
+        steps: list[np.ndarray] = []
+        if free.row_transitions is None:
+            transitions = free.transitions
+            subtract_right(transitions, slice(None))
+        else:
+            transitions, steps = self.steps[i].gradient(free.row_transitions, subtract_right)
         return PackLoss(
             loss=float((free.log_z - log_z).sum()),
-            transitions=by_row.sum(axis=0, dtype=np.float64) if self.steps else by_row,
+            transitions=transitions,
             starts=residual[: pack.first].sum(axis=0, dtype=np.float64),
             ends=residual[pack.last].sum(axis=0, dtype=np.float64),
-            steps=self.steps[i].gradient(by_row) if self.steps else None,
+            steps=steps,
         )
 
-    def subtract_tags(self, i: int, chain: Chain, residual: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Subtract the gold paths from the marginals and the expected steps; return the scores of these paths."""
+    def subtract_tags(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, Subtraction]:
+        """Subtract the gold paths from the marginals; return their scores, and what subtracts their steps."""
         tags = self.tags[self.rows[i]]
         residual[np.arange(len(tags)), tags] -= 1
-        if self.steps:
-            steps[chain.steps_along(tags)] -= 1
-        else:
-            steps -= self.gold_steps(i).reshape(self.K, self.K)
-        return path_scores(chain, tags)
+        return path_scores(chain, tags), partial(self.subtract_steps, i)
 
-    def gold_steps(self, i: int) -> np.ndarray:
-        """Count the tag bigrams (K · K,) of pack i, all of whose tags are given."""
+    def subtract_steps(self, i: int, steps: np.ndarray, rows: slice) -> None:
+        """Subtract the tag bigrams of pack i, all of whose tags are given, from steps (K, K), or by row."""
         pack, tags = self.packs[i], self.tags[self.rows[i]]
-        return np.bincount(tags[pack.before] * self.K + tags[pack.first :], minlength=self.K * self.K)
+        before, here = tags[pack.before[rows]], tags[pack.first :][rows]
+        if steps.ndim == 3:
+            steps[np.arange(len(here)), before, here] -= 1
+        else:
+            steps -= np.bincount(before * self.K + here, minlength=self.K**2).reshape(self.K, self.K)
 
-    def subtract_choices(self, i: int, chain: Chain, residual: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Subtract the marginals and expected steps of the chain of allowed tags; return its log Z."""
+    def subtract_choices(self, i: int, chain: Chain, residual: np.ndarray) -> tuple[np.ndarray, Subtraction]:
+        """Subtract the marginals of the chain of allowed tags; return its log Z, and what subtracts its steps."""
         tags = self.tags[self.rows[i]]
         allowed = np.zeros(residual.shape, bool)
         allowed[np.arange(len(tags)), tags] = True  # where the tag is OPEN, overwritten at once
@@ -267,8 +271,11 @@ class PenalizedLikelihood(Objective):
         E = np.where(allowed, chain.emissions, self.dtype.type(-np.inf))
         bound = forward_backward(sum_kernel(replace(chain, emissions=E)))
         residual -= bound.states
-        steps -= bound.transitions
-        return bound.log_z
+
+        def subtract_steps(steps: np.ndarray, rows: slice) -> None:
+            steps -= bound.transitions if bound.row_transitions is None else bound.row_transitions(rows)
+
+        return bound.log_z, subtract_steps
 
 
 def open_rows(choices: Choices, order: np.ndarray, packs: list[slice]) -> list[tuple[np.ndarray, np.ndarray] | None]:

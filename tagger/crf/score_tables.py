@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from tagger.arrays.ragged import consecutive
+from tagger.chain.scores import StepTransitions, block_rows
 from tagger.crf.parameters import EncodedCorpus
 from tagger.features.encoder import Features
 from tagger.features.token_values import Triples
@@ -27,6 +28,8 @@ from tagger.words.windows import MARKS
 
 WIDE_VALUES = 0.15  # a feature with values is wide if it has weights for this share of the tags, or more
 GRADIENT_CELLS = 1 << 26  # of the sums of several packs that are kept together
+RowSteps = Callable[[slice], np.ndarray]  # the probabilities of the steps into some rows, (rows, K, K)
+Subtraction = Callable[[np.ndarray, slice], None]  # from expected steps, those of right paths, in place
 NARROW = 0.15  # a template is narrow if its features have weights for fewer than this share of the tags
 
 
@@ -231,7 +234,44 @@ class TableBuilder:
         return Cells.of(self.corpus.features, places, ids, shape, self.dtype, values=values)
 
 
-def step_cells(corpus: EncodedCorpus, ids: list[np.ndarray], dtype: np.dtype) -> Cells:
-    """Build the cells of scores (rows, K²) of steps to tokens with these features, each (rows,), -1 for none."""
-    rows, shape = np.tile(np.arange(len(ids[0])), len(ids)), (len(ids[0]), corpus.K**2)
-    return Cells.of(corpus.features, rows, np.concatenate(ids), shape, dtype, corpus.tag_parts.columns)
+@dataclass(frozen=True)
+class StepCells:
+    """The weights that add up to the transitions of the rows of a pack after the first ones, in blocks of rows."""
+
+    blocks: list[Cells]  # of (rows, K²)
+    rows: int
+    K: int
+
+    @classmethod
+    def of(cls, corpus: EncodedCorpus, ids: np.ndarray, dtype: np.dtype) -> StepCells:
+        """Build the cells of steps to rows with these features (templates, rows), -1 for none."""
+        templates, rows = ids.shape
+        size, blocks = block_rows(corpus.K), []
+        for begin in range(0, max(1, rows), size):
+            own = ids[:, begin : begin + size]
+            places, shape = np.tile(np.arange(own.shape[1]), templates), (own.shape[1], corpus.K**2)
+            blocks.append(Cells.of(corpus.features, places, own.ravel(), shape, dtype, corpus.tag_parts.columns))
+        return cls(blocks, rows, corpus.K)
+
+    def transitions(self, w: np.ndarray, for_all: np.ndarray) -> StepTransitions:
+        """Add up the transitions of the rows and those that all have (K, K)."""
+        size, for_all = block_rows(self.K), for_all.astype(w.dtype)
+
+        def make(rows: slice) -> np.ndarray:
+            own = self.blocks[rows.start // size].scores(w, self.K**2).reshape(-1, self.K, self.K)
+            own += for_all
+            return own
+
+        return StepTransitions(self.rows, size, make)
+
+    def gradient(self, free: RowSteps, subtract_right: Subtraction) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Compute expected minus observed steps (K, K), and the gradient of the weights by block."""
+        sums, gradients, begin = np.zeros((self.K, self.K)), [], 0
+        for cells in self.blocks:
+            end = begin + cells.matrix.shape[0] // self.K**2
+            by_row = free(slice(begin, end))  # (rows, K, K)
+            subtract_right(by_row, slice(begin, end))
+            sums += by_row.sum(axis=0, dtype=np.float64)
+            gradients.append(cells.gradient(by_row))
+            begin = end
+        return sums, gradients

@@ -16,6 +16,7 @@ import numpy as np
 from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import AscendingKeys
 from tagger.chain.pack import Pack
+from tagger.chain.scores import StepTransitions, block_rows
 from tagger.crf.few_tokens import FEW_TOKENS, FEW_WORDS, FewTokens
 from tagger.features.encoder import Features
 from tagger.features.keys import token_keys, word_keys
@@ -89,21 +90,26 @@ class FeatureScorer:
         return range(len(features.templates) - len(features.step_templates))
 
     @property
-    def steps(self) -> Callable[[list[Sequence[str]], Pack], np.ndarray] | None:
+    def steps(self) -> Callable[[list[Sequence[str]], Pack], StepTransitions] | None:
         """The function that scores steps, for models with features of steps."""
         return self.step_scores if self.features.step_templates else None
 
-    def step_scores(self, sentences: list[Sequence[str]], pack: Pack) -> np.ndarray:
-        """Add up the weights of the features of the step to each row but the first ones, (N - first, K, K)."""
-        rows, cells = self.features.rows, self.K**2
+    def step_scores(self, sentences: list[Sequence[str]], pack: Pack) -> StepTransitions:
+        """Find the features of the step to each row but the first ones; their weights are added up block by block."""
+        features, cells = self.features.rows, self.K**2
         ids = [row[pack.tokens[pack.first :]] for row in self.step_features(sentences)]
-        scores = np.zeros(cells * len(pack.before), np.float32)
-        for feature in ids:
-            there = np.flatnonzero(feature >= 0)
-            params, widths = rows.entries(feature[there])
-            pairs = rows.tags[params] - self.tag_parts.columns
-            scores[np.repeat(there * cells, widths) + pairs] += self.weights[params]
-        return scores.reshape(-1, self.K, self.K)
+
+        def make(rows: slice) -> np.ndarray:
+            scores = np.zeros(cells * (rows.stop - rows.start), np.float32)
+            for feature in ids:
+                here = feature[rows]
+                there = np.flatnonzero(here >= 0)
+                params, widths = features.entries(here[there])
+                pairs = features.tags[params] - self.tag_parts.columns
+                scores[np.repeat(there * cells, widths) + pairs] += self.weights[params]
+            return scores.reshape(-1, self.K, self.K)
+
+        return StepTransitions(len(pack.before), block_rows(self.K), make)
 
     def step_features(self, sentences: list[Sequence[str]]) -> list[np.ndarray]:
         """Find the features of the step to each token (N,), by template, -1 for none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from tagger.sentence import FEATURES, Sentence, is_featured, is_wordless
 
 if TYPE_CHECKING:
     from tagger.crf.tagger import CRFTagger
+    from tagger.features.token_values import TokenValues
 
 FUNCTION = "function"  # begins the name of a function that makes features, in model files
 MIN_THRESHOLD, MAX_THRESHOLD = 1e-9, 0.5  # of a candidate's probability
@@ -118,15 +120,26 @@ def check_templates(order: int, templates: Sequence[Template]) -> None:
 
 
 def training_fingerprints(
-    model: CRFTagger, sentences: Sequence[Sentence] | None, dev: Sequence[Sentence] | None, init: CRFTagger | None
+    model: CRFTagger,
+    sentences: Sequence[Sentence] | None,
+    dev: Sequence[Sentence] | None,
+    init: CRFTagger | None,
+    valued: TokenValues | None = None,
 ) -> dict[str, str]:
-    """Hash everything that a checkpoint of this training belongs to."""
+    """Hash everything that a checkpoint of this training belongs to; `valued` are the numbers and dicts of the corpus.
+
+    Dicts of features count as they were encoded: no file holds the function that made them.
+    """
     from tagger.models.checkpoint import corpus_fingerprint, fingerprint
 
-    classes = model.features_.classes
-    return {
-        "corpus": corpus_fingerprint(sentences, model.wanted_columns_),
-        "dev set": corpus_fingerprint(dev, model.wanted_columns_),
+    features, classes = model.features_, model.features_.classes
+    dicts = [source.removeprefix(ATTRIBUTES_PREFIX) for source in features.valued]
+    columns = [name for name in model.wanted_columns_ if name not in dicts]
+    prints = {"corpus": corpus_fingerprint(sentences, columns), "dev set": corpus_fingerprint(dev, columns)}
+    if features.valued:
+        dev_values = token_values(features.templates, model.observer()(dev)) if dev else None
+        prints["set of features"] = fingerprint(value_digests(own) for own in (valued, dev_values))
+    return prints | {
         "metric": model.metric,
         "template": fingerprint([model.template_, model.min_count, model.min_pair_count]),
         "tag set": fingerprint([*model.classes_, *filter(None, [model.scheme_])]),
@@ -136,3 +149,10 @@ def training_fingerprints(
         "lists": fingerprint(phrases.phrases.hashes.tobytes() for phrases in model.lists_.values()),
         "initial model": fingerprint([] if init is None else [init.weights_.tobytes(), init.template_]),
     }
+
+
+def value_digests(valued: TokenValues | None) -> list[bytes]:
+    """Hash the numbers and dicts of a corpus, source by source."""
+    return [
+        sha256(part).digest() for own in (valued.sources.values() if valued else ()) for part in own.in_fixed_order()
+    ]

@@ -166,7 +166,7 @@ class CRFTagger(Tagger):
         check_dev_set(self, dev)
         trainer = self.trainer(corpus, layout, sentences)
         trainer.check_memory()
-        prints = training_fingerprints(self, sentences, dev, init) if checkpoint else {}
+        prints = training_fingerprints(self, sentences, dev, init, corpus.valued) if checkpoint else {}
         learn_weights(self, trainer, corpus_size(sentences), dev, watch, checkpoint, prints)
         return self
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tagger.chain.pack import PACK_TOKENS
+from tagger.chain.scores import BLOCK_CELLS
 from tagger.crf.candidates.objective import CandidateLikelihood, count_arcs
 from tagger.crf.lbfgs import Function, LossFunction, Result, minimize
-from tagger.crf.objective import STEP_CELLS, PenalizedLikelihood
+from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError, several
 from tagger.files import resources
@@ -78,7 +79,9 @@ class Trainer:
             + 8 * columns * V * len(self.corpus.features.offsets)  # tables of words, and their gradients
             + 8 * columns * PACK_TOKENS * self.threads
             + 8 * K * K * (N // PACK_TOKENS + 8)  # expected steps of each pack
-            + (32 * STEP_CELLS * self.threads if self.corpus.features.step_templates else 0)  # transitions of each step
+            + (
+                32 * BLOCK_CELLS * self.threads if self.corpus.features.step_templates else 0
+            )  # transitions of each step
             + 150 * self.layout.size  # the optimiser's memory
             + 80 * (self.corpus.valued.size if self.corpus.valued else 0)  # features with values, and their matrix
             + 1e8
@@ -133,7 +136,7 @@ class Trainer:
         """
         begin = self.warm_up(x, max_iterations, watch) if self.corpus.proposal is None and not x.any() else Start(x)
         likelihood = self.likelihood(self.sentences)
-        scale, first_step = preconditioner(likelihood, begin.x)
+        scale, first_step = preconditioner(likelihood, begin.x, self.l1)
         result = minimize(
             self.masked(likelihood),
             begin.x,
@@ -221,11 +224,13 @@ def first_scale(likelihood: LossFunction) -> np.ndarray:
     return np.asarray((likelihood.layout.counts + max(2 * likelihood.l2, 1.0)) ** -0.25)
 
 
-def preconditioner(likelihood: LossFunction, weights: np.ndarray) -> tuple[np.ndarray, float | None]:
+def preconditioner(likelihood: LossFunction, weights: np.ndarray, l1: float) -> tuple[np.ndarray, float | None]:
     """Choose the scale of the variables for a minimisation that begins at these weights, and its first step.
 
-    Away from zero weights the scale comes from the curvature there.
+    Away from zero weights the scale comes from the curvature there. With an L1 penalty it varies less: the weights of
+    rare features, which most of those at zero are, would make steps too long.
     """
     if not weights.any():
         return first_scale(likelihood), None
-    return np.maximum(likelihood.curvature(weights), MIN_CURVATURE) ** -0.45, FIRST_STEP
+    curvature = np.maximum(likelihood.curvature(weights), MIN_CURVATURE)
+    return curvature ** (-0.35 if l1 else -0.45), FIRST_STEP

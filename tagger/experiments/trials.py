@@ -153,7 +153,7 @@ class SettingTrials:
             return loss, np.where(keep, gradient, 0.0)
 
         with threadpool_limits(limits=1, user_api="blas"):
-            scale, first_step = preconditioner(self.likelihood, begin)
+            scale, first_step = preconditioner(self.likelihood, begin, setting.l1)
             return minimize(
                 function,
                 begin,

@@ -210,3 +210,26 @@ def test_metrics_are_those_of_scikit_learn():
     assert "precision" in metrics.flat_classification_report(gold, guess, labels=["A", "B"], digits=3)
     assert metrics.sequence_accuracy_score(gold, guess) == pytest.approx(2 / 3)
     assert metrics.sequence_accuracy_score([], []) == 0
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        *(("c1", -1), ("c2", float("nan")), ("c2", "1"), ("max_iterations", -1), ("max_iterations", 2.5)),
+        *(("period", -1), ("period", 0.5), ("delta", float("nan")), ("delta", -1e-3)),
+    ],
+)
+def test_a_setting_out_of_range_is_named_as_it_was_given(name, value):
+    with pytest.raises(TrainingError, match=rf"^{name}: expected a (whole )?number from 0 up, got "):
+        CRF(**{name: value}).fit([[{"a": 1.0}]], [["A"]])
+
+
+def test_zero_and_floats_mean_what_they_mean_in_crfsuite():
+    """No iterations are no limit, no period is no rule when to stop, and whole numbers may be floats."""
+    X, y = [[{"a": "x"}, {"a": "y"}]] * 3, [["A", "B"]] * 3
+    unlimited = CRF(max_iterations=0).fit(X, y).training_log_.iterations
+    assert 1 < len(unlimited) < 100
+    assert len(CRF(max_iterations=2.0).fit(X, y).training_log_.iterations) == 2
+    at_once = CRF(period=1, delta=10.0, max_iterations=9).fit(X, y).training_log_.iterations
+    never = CRF(period=0, delta=10.0, max_iterations=3).fit(X, y).training_log_.iterations
+    assert (len(at_once), len(never)) == (2, 3)

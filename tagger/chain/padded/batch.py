@@ -12,7 +12,7 @@ import numpy as np
 
 from tagger.chain import forward_backward
 from tagger.chain.pack import Pack
-from tagger.chain.scores import Chain
+from tagger.chain.scores import Chain, StepTransitions
 
 Array = np.ndarray
 Scores = np.ndarray | None
@@ -42,10 +42,11 @@ class PaddedBatch:
         self.step_shape = self.checked_steps(transitions)
         rows = emissions[self.cells]
         dtype = rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64
+        steps = transitions[self.step_cells].astype(dtype)
         self.chain = Chain(
             self.pack,
             checked("start", start, K).astype(dtype),
-            transitions[self.step_cells].astype(dtype),
+            steps if transitions.ndim == 2 else StepTransitions.of(steps),
             checked("end", end, K).astype(dtype),
             rows.astype(dtype),
         )
@@ -74,6 +75,12 @@ class PaddedBatch:
     def posterior(self) -> forward_backward.Posterior:
         """Run forward–backward."""
         return forward_backward.forward_backward(forward_backward.sum_kernel(self.chain))
+
+    def expected_steps(self, posterior: forward_backward.Posterior) -> np.ndarray:
+        """Return the expected number of steps from tag to tag, (K, K), or by row if the transitions are."""
+        if posterior.row_transitions is None:
+            return posterior.transitions
+        return posterior.row_transitions(slice(0, len(self.pack.before)))
 
     def rows_of(self, tags: np.ndarray) -> np.ndarray:
         """Return the tags of the rows (N,), checked."""

@@ -97,8 +97,9 @@ def log_likelihood_gradient(
     posterior = batch.posterior()
     rows = -posterior.states.astype(np.float64)  # (N, K)
     rows[np.arange(len(path)), path] += 1.0
-    steps = -posterior.transitions
-    np.add.at(steps, batch.chain.steps_along(path), 1.0)
+    steps = -batch.expected_steps(posterior)
+    before, here = path[pack.before], path[pack.first :]
+    np.add.at(steps, (np.arange(len(here)), before, here) if steps.ndim == 3 else (before, here), 1.0)
     ends = (rows[: pack.first].sum(axis=0), rows[pack.last].sum(axis=0))
     values = (path_scores(batch.chain, path) - posterior.log_z)[pack.rank_of]
     return batch.squeeze(values), Gradient(batch.padded(rows, 0.0), batch.as_given(steps), *ends)

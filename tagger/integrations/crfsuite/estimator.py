@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,9 +45,10 @@ class CRF(Estimator):
     c1, c2 : float, optional
         Weights of the penalty ``c1 · ‖w‖₁ + c2 · ‖w‖²``, by default 0 and 1.
     max_iterations : int, optional
-        Limit on the iterations; none by default.
+        Limit on the iterations; none by default, and with 0.
     period, delta : int and float, optional
-        Training stops when the loss falls by less than `delta` of itself in `period` iterations; 10 and 1e-5.
+        Training stops when the loss falls by less than `delta` of itself in `period` iterations; 10 and 1e-5. With a
+        `period` of 0 it goes on.
     num_memories, epsilon, linesearch, max_linesearch
         Accepted and checked; the optimiser here has no use for them. So are the settings of other algorithms.
     verbose : bool
@@ -141,17 +143,28 @@ class CRF(Estimator):
             known = ", ".join(map(str, LINE_SEARCHES[1:]))
             raise TrainingError(f"linesearch: expected {known}, got {self.linesearch!r}")
         model = CRFsuiteTagger(
-            l1=self.c1 or 0.0,
-            l2=1.0 if self.c2 is None else self.c2,
-            max_iterations=UNLIMITED if self.max_iterations is None else self.max_iterations,
+            l1=self.number("c1", 0.0),
+            l2=self.number("c2", 1.0),
+            max_iterations=int(self.number("max_iterations", 0, whole=True)) or UNLIMITED,
             candidates="all",
             scheme="none",
         )
-        model.period = 10 if self.period is None else self.period
-        model.delta = 1e-5 if self.delta is None else self.delta
+        model.period = int(self.number("period", 10, whole=True))
+        model.delta = self.number("delta", 1e-5)
         all_states, all_steps = bool(self.all_possible_states), bool(self.all_possible_transitions)
         model.chosen = Selection(float(self.min_freq or 0.0), all_states, all_steps, edges=False)
         return model
+
+    def number(self, name: str, default: float, whole: bool = False) -> float:
+        """Return a setting that is a number from 0 up, and not infinite; a whole one may be a float, as in CRFsuite."""
+        value = default if (given := getattr(self, name)) is None else given
+        try:
+            fits = 0 <= value < math.inf and (not whole or value == int(value))
+        except TypeError:
+            fits = False
+        if not fits:
+            raise TrainingError(f"{name}: expected a {'whole ' * whole}number from 0 up, got {given!r}")
+        return float(value)
 
     def hooks(self) -> Any:
         """Return the object that is told of iterations, if `verbose`."""

@@ -161,7 +161,7 @@ class LoggingTrainer(Trainer):
         self.log.log.append(f"{line}feature_norm={norm:<8.2f}".strip() + "\n")
         if self.hooks is not None:
             self.hooks.on_iteration(self.log.log[-1], info)
-        if len(iterations) <= self.period:
+        if not self.period or len(iterations) <= self.period:
             return None
         fall = iterations[-1 - self.period]["loss"] - loss
         return f"the loss fell by less than delta={self.delta:g}" if fall < self.delta * abs(loss) else None
