@@ -15,6 +15,7 @@ from tagger.integrations.arrow import BatchTagger, TableJob, open_table, tag_bat
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
+LOOPBACK = "127.0.0.1"
 TEXTS = ["She left. Why?", None, "", "They can fish.\nIt didn't."]
 
 
@@ -241,13 +242,17 @@ def test_a_job_is_the_same_for_files_elsewhere(model, tmp_path, table):
         assert list(there) == list(here)
 
 
-def test_spark(model, tmp_path, table):
+@pytest.mark.filterwarnings("default")
+def test_spark(model, tmp_path, table, monkeypatch):
     """The recipe of the guide; by hand, since Spark is large."""
     sql = pytest.importorskip("pyspark.sql")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")
     parquet.write_table(table.slice(0, 60), tmp_path / "in.parquet")
-    session = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    monkeypatch.setenv("SPARK_LOCAL_IP", LOOPBACK)
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    settings = {"spark.ui.enabled": "false", "spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    session = sql.SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
     try:
         frame = session.read.parquet(str(tmp_path / "in.parquet"))
         tagged = frame.mapInArrow(
@@ -260,11 +265,15 @@ def test_spark(model, tmp_path, table):
     assert tags == load_model(model).predict(table["words"].slice(0, 60).to_pylist())
 
 
-def test_ray(model, table):
+@pytest.mark.filterwarnings("default")
+def test_ray(model, table, monkeypatch):
     """The recipe of the guide; by hand, since Ray is large."""
+    # Ray replaces the loopback address by that of the machine, unless clusters are switched off when it is imported.
+    monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     ray = pytest.importorskip("ray")
     data = pytest.importorskip("ray.data")
-    ray.init(num_cpus=1, include_dashboard=False)
+    ray.init(num_cpus=1, include_dashboard=False, _node_ip_address=LOOPBACK)
     try:
         tag_table = BatchTagger(model, word_column="words").tag_table
         rows = data.from_arrow(table.slice(0, 60)).map_batches(tag_table, batch_format="pyarrow").take_all()
