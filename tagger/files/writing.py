@@ -17,7 +17,7 @@ import secrets
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, cast
 
@@ -221,6 +221,17 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise FileError(f"cannot write {path}: no permission to write in {str(folder)!r}")
     if fault := name_fault(path):
         raise FileError(f"cannot write {path}: {fault}")
+
+
+def remove_files(paths: Iterable[str]) -> None:
+    """Remove files, local ones or those of stores; one that is not there, or cannot be removed, is left."""
+    for path in paths:
+        with contextlib.suppress(Exception):  # stores raise anything
+            if has_scheme(path):
+                store, name = file_system(path)
+                store.rm_file(name)
+            else:
+                Path(path).unlink()
 
 
 def file_size(path: str | os.PathLike[str]) -> int:

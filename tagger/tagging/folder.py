@@ -1,7 +1,7 @@
 """Tag many files into a folder: a file in is a file out, and what is finished is not done again.
 
 Beside the outputs there is a folder `manifest` with one record per output: the input, the models and the options, each
-by its hash, and the size of the output. A file is finished if its output has that size and its record is the one that
+by its hash, and size and hash of the output. A file is finished if its output has these and its record is the one that
 this run would write. Records of different files never meet in one file, so that many machines may work on parts of the
 same list at the same time.
 """
@@ -44,6 +44,13 @@ class Part(NamedTuple):
 
 
 WHOLE = Part(1, 1)
+
+
+class Done(NamedTuple):
+    """What a task has done: the files that it finished, and the tokens that it tagged."""
+
+    files: int
+    tokens: int
 
 
 class Task(NamedTuple):
@@ -129,7 +136,7 @@ def run(task: Task, tag_file: TagFile) -> int:
     """Tag a file, then write its record; return the number of tokens."""
     make_folder(task.target)
     tokens = tag_file(task.source, task.target)
-    made = {"tokens": tokens, "bytes": file_size(task.target)}
+    made = {"tokens": tokens, "bytes": file_size(task.target), "hash": file_hash(task.target)}
     text = json.dumps(task.record | made, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
     make_folder(task.record_path)
     with atomic_writer(task.record_path) as stream:
@@ -137,9 +144,9 @@ def run(task: Task, tag_file: TagFile) -> int:
     return tokens
 
 
-def run_all(tasks: Iterable[Task], tag_file: TagFile, execute: Executor) -> Iterator[int]:
-    """Tag files where an executor does its work; yield the number of tokens of each."""
-    return execute(partial(partial, run_task, tag_file), ((task, False) for task in tasks))
+def run_all(tasks: Iterable[Task], tag_file: TagFile, execute: Executor) -> Iterator[Done]:
+    """Tag files where an executor does its work."""
+    return map(partial(Done, 1), execute(partial(partial, run_task, tag_file), ((task, False) for task in tasks)))
 
 
 def run_task(tag_file: TagFile, task: Task) -> int:
@@ -157,7 +164,8 @@ def finished(task: Task) -> bool:
         except ValueError:
             return False
     same = isinstance(record, dict) and {name: record.get(name) for name in task.record} == task.record
-    return same and record.get("bytes") == file_size(task.target)
+    same = same and record.get("bytes") == file_size(task.target)
+    return same and record.get("hash") == file_hash(task.target)
 
 
 def output_name(source: str, format: str) -> str:

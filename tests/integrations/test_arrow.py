@@ -11,7 +11,8 @@ from program import run, run_process
 from tagger import HMMTagger, load_model, read_corpus, save_model
 from tagger.errors import FileError, TaggerError
 from tagger.integrations import frames
-from tagger.integrations.arrow import BatchTagger, TableJob, open_table, tag_batches
+from tagger.integrations.arrow import BatchTagger, tag_batches
+from tagger.integrations.tables import TableJob, open_table
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

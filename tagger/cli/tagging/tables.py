@@ -14,19 +14,14 @@ from tagger.cli.options import MODEL_TOKENIZER, is_given
 from tagger.cli.tagging.folder import tag_into_folder
 from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.errors import several
+from tagger.integrations import TABLE_SUFFIXES, is_table
 from tagger.models.store import load_model
 from tagger.tagging.folder import WHOLE, Part, is_folder
 
-TABLE_SUFFIXES = (".parquet", ".arrow", ".feather")
 FOR_TEXTS = (  # parameters that tables have no use for
     *("input_format", "output_format", "encoding", "on_error", "columns", "tag_column", "to_column"),
     *("map_path", "doubtful", "to_tool", "nbest", "min_probability", "keep_tags", "lexicon"),
 )
-
-
-def is_table(path: str) -> bool:
-    """Return whether a path has the suffix of a table."""
-    return PurePath(path).suffix in TABLE_SUFFIXES
 
 
 def check_table_options(files: Sequence[str], output: str) -> None:
@@ -48,22 +43,20 @@ def check_table_options(files: Sequence[str], output: str) -> None:
 
 def tag_tables(files: Sequence[str], output: str, part: Part | None, bar: AbstractContextManager[Any]) -> None:
     """Tag tables: words and tags of a column of texts, or tags of a column of word lists, become new columns."""
-    from tagger.corpus.tokenizers.records import TEXT_COLUMN
-    from tagger.integrations.arrow import BatchTagger, TableJob, need_pyarrow
+    from tagger.integrations.arrow import need_pyarrow
+    from tagger.integrations.tables import table_job
 
     check_table_options(files, output)
     need_pyarrow()
     parameters = click.get_current_context().params
-    words, tokenizer = parameters["word_column"], parameters["tokenize"]
-    model = load_model(parameters["model_paths"])
+    model, tokenizer = load_model(parameters["model_paths"]), parameters["tokenize"]
     if tokenizer == MODEL_TOKENIZER:
         tokenizer = model.tokenizer_ or TOKENIZERS[0]
-    text = parameters["text_column"] or (None if words else TEXT_COLUMN)
-    outputs = [*(["words"] if text else []), "tags", *(["probabilities"] if parameters["probabilities"] else [])]
-    tagger = BatchTagger(model, text, words, tokenizer or MODEL_TOKENIZER, outputs)
+    columns = parameters["text_column"], parameters["word_column"]
+    job = table_job(model, *columns, tokenizer, parameters["probabilities"])
     with bar as advance:
-        tag_file = TableJob(tagger).tag_file
         if is_folder(output):
-            return tag_into_folder(files, output, PurePath(files[0]).suffix, part or WHOLE, tag_file, advance)
-        tokens = tag_file(files[0], output, jobs=parameters["jobs"], advance=advance)
+            suffix = PurePath(files[0]).suffix
+            return tag_into_folder(files, output, suffix, part or WHOLE, job.tag_file, advance, job)
+        tokens = job.tag_file(files[0], output, jobs=parameters["jobs"], advance=advance)
     return report_written(output, several(tokens, "token"), parameters["quiet"])
