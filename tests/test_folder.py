@@ -83,6 +83,12 @@ def damage_output(folder):
     return {"dog.txt"}
 
 
+def replace_output(folder):
+    path = folder / "out" / "dog.txt"
+    path.write_bytes(path.read_bytes().replace(b"the", b"THE"))
+    return {"dog.txt"}
+
+
 def damage_record(folder):
     (folder / "out" / "manifest" / "dog.txt.json").write_text("{")
     return {"dog.txt"}
@@ -94,7 +100,9 @@ def change_model(folder):
     return set(TEXTS)
 
 
-@pytest.mark.parametrize("change", [change_input, change_output, damage_output, damage_record, change_model])
+@pytest.mark.parametrize(
+    "change", [change_input, change_output, damage_output, replace_output, damage_record, change_model]
+)
 def test_what_has_changed_is_done_again(texts, change):
     tag(texts, "-o", "out/")
     before = modification_times(texts / "out")

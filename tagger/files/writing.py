@@ -24,7 +24,7 @@ from typing import IO, cast
 from tagger.errors import FileError
 from tagger.escaping import visible
 from tagger.files.reading import COMPRESSED, exists, reason
-from tagger.files.remote import file_system, has_scheme, remote_size, remote_writer
+from tagger.files.remote import check_store, file_system, has_scheme, remote_size, remote_writer
 
 MAX_NAME_BYTES = 255  # on all common file systems
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # between attempts to replace a file that is in use
@@ -211,7 +211,7 @@ def name_fault(path: str | os.PathLike[str]) -> str | None:
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise a FileError if a file cannot be written at `path`, before hours of training are spent on it."""
     if has_scheme(path):
-        file_system(os.fspath(path))
+        check_store(os.fspath(path))
         return
     folder = Path(os.path.realpath(path)).parent
     if not exists(folder):

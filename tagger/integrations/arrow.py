@@ -6,16 +6,20 @@ and Ray hand data to Python. A model given by its path is loaded once per proces
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from tagger.errors import FileError, TaggerError
 from tagger.escaping import quote
 from tagger.integrations.rows import MODEL_TOKENIZER, chosen_outputs, tag_blocks
 from tagger.models.predictor import Predictor
 from tagger.models.store import load_model
+
+Path = str | os.PathLike[str]
+Model = Path | Sequence[Path] | Predictor
 
 
 def need_pyarrow() -> Any:
@@ -29,10 +33,12 @@ def need_pyarrow() -> Any:
 
 
 def is_text(column: Any) -> bool:
-    """Return whether a type is that of strings, plain or encoded by a dictionary."""
+    """Return whether a type is that of strings, plain or encoded, or of nulls only."""
     types = need_pyarrow().types
-    plain = column.value_type if types.is_dictionary(column) else column
-    return bool(types.is_string(plain) or types.is_large_string(plain) or types.is_string_view(plain))
+    encoded = types.is_dictionary(column) or types.is_run_end_encoded(column)
+    plain = column.value_type if encoded else column
+    tests = types.is_string, types.is_large_string, types.is_string_view, types.is_null
+    return any(test(plain) for test in tests)
 
 
 @lru_cache(maxsize=4)
@@ -47,7 +53,7 @@ class BatchTagger:
 
     Parameters
     ----------
-    model : str, tuple of str, or Predictor
+    model : path, sequence of paths, or Predictor
         The model, or its path, or the paths of several.
     text_column, word_column : str, optional
         The column with texts, or the one with lists of words: one of the two.
@@ -57,7 +63,7 @@ class BatchTagger:
         New columns: some of words, tags, probabilities, starts, ends, sentences.
     """
 
-    model: str | tuple[str, ...] | Predictor
+    model: Model
     text_column: str | None = None
     word_column: str | None = None
     tokenize: str | None = MODEL_TOKENIZER
@@ -66,6 +72,10 @@ class BatchTagger:
     def __post_init__(self) -> None:
         if (self.text_column is None) == (self.word_column is None):
             raise TaggerError("text_column, word_column: expected one of the two. Name the column to tag.")
+        if isinstance(self.model, list | tuple):
+            object.__setattr__(self, "model", tuple(map(os.fspath, self.model)))
+        elif isinstance(self.model, os.PathLike):
+            object.__setattr__(self, "model", os.fspath(self.model))
         object.__setattr__(self, "outputs", chosen_outputs(self.outputs, texts=self.text_column is not None))
 
     @property
@@ -83,6 +93,8 @@ class BatchTagger:
         if self.column not in schema.names:
             names = ", ".join(map(quote, schema.names))
             raise TaggerError(f"expected a column {quote(self.column)}, got {names}. Name one of these.")
+        if (count := schema.names.count(self.column)) > 1:
+            raise TaggerError(f"expected one column {quote(self.column)}, got {count}. Rename the others.")
         self.check_type(schema.field(self.column).type)
         if twice := [name for name in self.outputs or () if name in schema.names]:
             raise TaggerError(f"expected a table without a column {quote(twice[0])}, got one. Rename it.")
@@ -93,12 +105,18 @@ class BatchTagger:
     def check_type(self, column: Any) -> None:
         """Refuse a column that has no texts, or no lists of words. One that has only nulls is allowed."""
         types = need_pyarrow().types
-        is_list = (types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view)
+        lists = (
+            types.is_list,
+            types.is_large_list,
+            types.is_fixed_size_list,
+            types.is_list_view,
+            types.is_large_list_view,
+        )
         if self.text_column is not None:
             expected, right = "texts", is_text(column)
         else:
             expected = "lists of words"
-            right = any(test(column) for test in is_list) and is_text(column.value_type)
+            right = any(test(column) for test in lists) and is_text(column.value_type)
         if not right and not types.is_null(column):
             raise TaggerError(f"column {quote(self.column)}: expected {expected}, got the type {column}.")
 
@@ -107,7 +125,7 @@ class BatchTagger:
 
         def work(batch: Any) -> Any:
             schema = self.schema(batch.schema)
-            tagger = loaded(self.model) if isinstance(self.model, str | tuple) else self.model
+            tagger = cast(Predictor, loaded(self.model) if isinstance(self.model, str | tuple) else self.model)
             values = self.values(batch)
             blocks = list(map(self.arrays, tag_blocks(tagger, values, self.outputs or (), self.tokenize)))
             new = [pa.concat_arrays(arrays) for arrays in zip(*blocks, strict=True)]
@@ -140,7 +158,7 @@ class BatchTagger:
 
 def tag_batches(
     batches: Iterable[Any],
-    model: str | Predictor | tuple[str, ...],
+    model: Model,
     text_column: str | None = None,
     word_column: str | None = None,
     tokenize: str | None = MODEL_TOKENIZER,
@@ -151,7 +169,7 @@ def tag_batches(
     Parameters
     ----------
     batches : iterable of pyarrow.RecordBatch
-    model : str, Predictor or tuple of str
+    model : path, sequence of paths, or Predictor
         A model, or its path, which is loaded once per process, or several paths.
     text_column, word_column : str, optional
         The column with texts, or the one with lists of words: one of the two.

@@ -41,6 +41,8 @@ def chosen_outputs(outputs: Sequence[str] | None, texts: bool) -> tuple[str, ...
     for name in outputs:
         if name not in allowed:
             raise TaggerError(f"outputs: expected some of {', '.join(allowed)}, got {quote(str(name))}.")
+    if len(set(outputs)) < len(outputs):
+        raise TaggerError(f"outputs: expected each once, got {', '.join(outputs)}.")
     return tuple(outputs)
 
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePath
-from typing import Any
+from typing import IO, Any
 
 from tagger.corpus.tokenizers.records import TEXT_COLUMN
 from tagger.errors import FileError, TaggerError
@@ -28,6 +28,7 @@ GROUP_ROWS = 1 << 16  # of a row group of a Parquet file that is written
 GROUP_BYTES = 1 << 27  # likewise, if the rows are long
 PIECE_BYTES = 1 << 20  # of row groups that are a piece, before compression: about a second's work
 FILE_MAGIC = b"ARROW1"  # begins the file form of Arrow IPC; the stream form begins with its first message
+FEATHER_1 = b"FEA1"
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,10 @@ def open_ipc(path: str) -> Iterator[tuple[Any, Iterator[Any]]]:
     with ExitStack() as stack:
         try:
             stream = stack.enter_context(open_seekable(path))
-            is_file = stream.read(len(FILE_MAGIC)) == FILE_MAGIC
+            magic = stream.read(len(FILE_MAGIC))
+            if magic.startswith(FEATHER_1):
+                raise FileError(f"cannot read {path}: expected Feather of version 2, got version 1. Write it anew.")
+            is_file = magic == FILE_MAGIC
             stream.seek(0)
             table = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(stream)
         except (OSError, pa.ArrowException) as error:
@@ -184,25 +188,53 @@ def write_table(path: str, schema: Any) -> Iterator[Callable[[Any], None]]:
     """Open a file of Parquet or Arrow IPC; yield the function that writes a record batch."""
     pa = need_pyarrow()
     waiting: list[Any] = []
+    with open_stream(path) as stream, ExitStack() as stack:
 
-    def flush() -> None:
-        if waiting:
-            writer.write_table(pa.Table.from_batches(waiting, schema))
+        def flush() -> None:
+            try:
+                if waiting:
+                    write_batches(waiting)
+            except pa.ArrowException as error:
+                raise FileError(f"cannot write {path}: {reason(error)}") from error
             waiting.clear()
 
-    def write(batch: Any) -> None:
-        waiting.append(batch)
-        # The size as it would be sent: that of a batch that was sent before is the same.
-        if sum(map(len, waiting)) >= GROUP_ROWS or sum(map(pa.ipc.get_record_batch_size, waiting)) >= GROUP_BYTES:
-            flush()
+        def write(batch: Any) -> None:
+            waiting.append(batch)
+            # The size as it would be sent: that of a batch that was sent before is the same.
+            if sum(map(len, waiting)) >= GROUP_ROWS or sum(map(pa.ipc.get_record_batch_size, waiting)) >= GROUP_BYTES:
+                flush()
 
-    with open_stream(path) as stream:
-        if PurePath(path).suffix == ".parquet":
-            from pyarrow import parquet
+        try:
+            write_batches = stack.enter_context(batch_writer(stream, PurePath(path).suffix, schema))
+        except pa.ArrowException as error:
+            raise FileError(f"cannot write {path}: {reason(error)}") from error
+        yield write
+        flush()
 
-            opened: Any = parquet.ParquetWriter(stream, schema)
-        else:
-            opened = (pa.ipc.new_stream if PurePath(path).suffix == ".arrows" else pa.ipc.new_file)(stream, schema)
-        with opened as writer:
-            yield write
-            flush()
+
+@contextmanager
+def batch_writer(stream: IO[bytes], suffix: str, schema: Any) -> Iterator[Callable[[list[Any]], None]]:
+    """Begin a table of the form that a suffix names; yield the function that writes batches, as one row group."""
+    pa = need_pyarrow()
+    writer: Any
+    before: list[Any] = []  # a batch without rows that has all values of dictionaries so far
+    if suffix == ".parquet":
+        from pyarrow import parquet
+
+        writer = parquet.ParquetWriter(stream, schema)
+    elif suffix == ".arrows":
+        writer = pa.ipc.new_stream(stream, schema)
+    else:
+        # A file of Arrow IPC has one dictionary for a column, which may only grow.
+        options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+        writer = pa.ipc.new_file(stream, schema, options=options)
+
+    def write(batches: list[Any]) -> None:
+        table = pa.Table.from_batches([*before, *batches], schema)
+        if isinstance(writer, pa.ipc.RecordBatchFileWriter):
+            table = table.unify_dictionaries()
+            before[:] = [batch.slice(0, 0) for batch in table.to_batches()[-1:]]
+        writer.write_table(table)
+
+    with writer:
+        yield write

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from tagger.corpus import SUFFIXES, plain_name
 from tagger.errors import FileError
 from tagger.files.reading import exists, open_seekable, pipe_identity, reason
-from tagger.files.remote import has_scheme, remote_key
+from tagger.files.remote import has_scheme, local_path, remote_key
 from tagger.files.writing import atomic_writer, file_size
 from tagger.tagging.workers import Executor
 from tagger.version import __version__
@@ -179,12 +179,16 @@ def output_name(source: str, format: str) -> str:
 
 def file_hash(path: str) -> str:
     """Return a hash of a file's bytes; of a file with an address, what its store says about its version."""
-    if has_scheme(path):
+    local = local_path(path)
+    if local is None:
         return remote_key(path)
     digest = hashlib.sha256()
-    with Path(path).open("rb") as stream:
-        while block := stream.read(HASHED_BLOCK):
-            digest.update(block)
+    try:
+        with Path(local).open("rb") as stream:
+            while block := stream.read(HASHED_BLOCK):
+                digest.update(block)
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {reason(error)}") from error
     return digest.hexdigest()
 
 
@@ -200,8 +204,8 @@ def join(folder: str, name: str) -> str:
 
 def local_name(path: str) -> str:
     """Return a name that is equal for two names of one file; `file://` and the path mean the same."""
-    plain = path.removeprefix("file://")
-    return path if has_scheme(plain) else os.path.realpath(plain)
+    local = local_path(path)
+    return path if local is None else os.path.realpath(local)
 
 
 def make_folder(path: str) -> None:

@@ -38,7 +38,7 @@ from tagger.cli.paths import INPUT, TEXT
 from tagger.cli.progress import open_bar, show_bar
 from tagger.cli.scheduler import scheduler_option
 from tagger.cli.tagging.folder import check_folder_options, output_or_folder_option, part_option, tag_into_folder
-from tagger.cli.tagging.tables import tag_tables
+from tagger.cli.tagging.tables import is_for_tables, tag_tables
 from tagger.cli.tagging.tools import check_tool_options, doubtful_options, inputs_of, write_doubtful
 from tagger.corpus import FORMATS, format_of
 from tagger.corpus.column_names import ColumnNames
@@ -47,7 +47,6 @@ from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.errors import FileError, several
 from tagger.files.reading import Lines, exists
 from tagger.files.writing import open_output
-from tagger.integrations import is_table
 from tagger.models.predictor import Predictor
 from tagger.models.store import load_model
 from tagger.tagging.annotator import Annotator
@@ -146,7 +145,7 @@ def command(
     machines.
     """
     check_folder_options(files, output, part)
-    if any(map(is_table, files)):
+    if is_for_tables(files, output):
         return tag_tables(files, output, part, tagging_bar(files, output, quiet))
     write_as = output_format or format_of(output, otherwise=input_format or format_of(files[0]))
     check_tokenize_options(files, input_format, tokenize, text_column, keep_tags)

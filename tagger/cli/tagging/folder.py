@@ -14,6 +14,7 @@ from tagger.cli.options import is_given, value_option
 from tagger.cli.paths import OutputFile
 from tagger.cli.scheduler import open_executor
 from tagger.errors import several
+from tagger.files.remote import has_scheme
 from tagger.pretrained import model_file
 from tagger.tagging.folder import Done, Part, TaggingFolder, file_hash, is_folder, run, run_all
 from tagger.tagging.workers import processes
@@ -30,7 +31,7 @@ class FolderOrFile(OutputFile):
     """A file to write, standard output (`-`), or a folder, which ends with a slash or exists."""
 
     def check(self, path: str) -> None:
-        if not is_folder(path):
+        if has_scheme(path) or not is_folder(path):
             super().check(path)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tagger.cli.console import report_written
+from tagger.cli.console import display_name, report_written
 from tagger.cli.options import MODEL_TOKENIZER, is_given
 from tagger.cli.tagging.folder import tag_into_folder
 from tagger.corpus.tokenizers import TOKENIZERS
@@ -24,11 +24,18 @@ FOR_TEXTS = (  # parameters that tables have no use for
 )
 
 
+def is_for_tables(files: Sequence[str], output: str) -> bool:
+    """Return whether an input or the output is a table."""
+    return any(map(is_table, files)) or (is_table(output) and not is_folder(output))
+
+
 def check_table_options(files: Sequence[str], output: str) -> None:
     """Refuse tables among texts, options for texts, and an output that is no table."""
     context = click.get_current_context()
     if not all(map(is_table, files)):
-        raise click.UsageError(f"FILES: expected tables only, got {next(p for p in files if not is_table(p))}.")
+        got = display_name(next(path for path in files if not is_table(path)))
+        others = "other tables" if any(map(is_table, files)) else f"-o {output}"
+        raise click.UsageError(f"FILES: expected tables only because of {others}, got {got}.")
     for param in context.command.params:
         if param.name in FOR_TEXTS and is_given(param.name):
             raise click.UsageError(f"{param.opts[-1]}: expected text to tag, got the table {files[0]}.")
