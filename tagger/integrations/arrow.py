@@ -91,7 +91,7 @@ class BatchTagger:
     def schema(self, schema: Any) -> Any:
         """Return the schema of the result for that of the input; refuse a missing column, and one that is there."""
         if self.column not in schema.names:
-            names = ", ".join(map(quote, schema.names))
+            names = ", ".join(map(quote, schema.names)) or "none"
             raise TaggerError(f"expected a column {quote(self.column)}, got {names}. Name one of these.")
         if (count := schema.names.count(self.column)) > 1:
             raise TaggerError(f"expected one column {quote(self.column)}, got {count}. Rename the others.")

@@ -17,6 +17,7 @@ from tagger.escaping import quote
 from tagger.models.predictor import Predictor
 from tagger.sentence import Sentence
 from tagger.tagging.chunks import blocks, weight
+from tagger.tagging.inputs import MAX_SENTENCE_LENGTH
 
 Rows = dict[str, list[list[Any] | None]]  # for each output a list with a list per row
 MODEL_TOKENIZER = "model"  # as the model has stored it
@@ -85,8 +86,10 @@ def tag_blocks(
 
 def tag_block(model: Predictor, rows: Sequence[list[Sentence] | None], outputs: Sequence[str]) -> Rows:
     """Tag the sentences of some rows."""
-    plain = chain.from_iterable(row for row in rows if row is not None)
-    tagged = iter(model.tag_sents(list(plain), probabilities="probabilities" in outputs))
+    plain = list(chain.from_iterable(row for row in rows if row is not None))
+    if (longest := max(map(len, plain), default=0)) > MAX_SENTENCE_LENGTH:
+        raise TaggerError(f"expected at most {MAX_SENTENCE_LENGTH:,} tokens in a sentence, got {longest:,}")
+    tagged = iter(model.tag_sents(plain, probabilities="probabilities" in outputs))
     of_row = [None if row is None else list(enumerate(islice(tagged, len(row)))) for row in rows]
     return {
         name: [

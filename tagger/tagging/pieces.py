@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from pathlib import PurePath
 from typing import NamedTuple, Protocol
 
 from tagger.files.reading import exists
@@ -92,9 +93,9 @@ def units_of(task: Task, job: PieceJob) -> Iterator[Unit]:
 
 
 def place_of(task: Task) -> str:
-    """Return the beginning of the names of pieces."""
+    """Return the beginning of the names of pieces: a hash of the record, in its folder."""
     text = json.dumps(task.record, sort_keys=True)
-    return f"{task.record_path.removesuffix('.json')}.{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return task.record_path.removesuffix(PurePath(task.record_path).name) + hashlib.sha256(text.encode()).hexdigest()
 
 
 def run_unit(job: PieceJob, unit: Unit) -> int:

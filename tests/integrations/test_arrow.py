@@ -11,7 +11,7 @@ from program import run, run_process
 
 from tagger import HMMTagger, load_model, read_corpus, save_model
 from tagger.errors import FileError, TaggerError
-from tagger.integrations import frames, tables
+from tagger.integrations import frames, rows, tables
 from tagger.integrations.arrow import BatchTagger, tag_batches
 from tagger.integrations.tables import TableJob, open_table
 from tagger.tagging import chunks
@@ -244,6 +244,13 @@ def broken_utf8():
 def test_faulty_values_are_refused(model, column, arguments, message):
     with pytest.raises(TaggerError, match=message):
         list(tag_batches([pa.RecordBatch.from_arrays([column], ["x"])], model, **arguments))
+
+
+def test_a_sentence_without_end_is_refused(model, monkeypatch):
+    monkeypatch.setattr(rows, "MAX_SENTENCE_LENGTH", 10)
+    assert len(list(tag_batches([batch(words=[["a"] * 10] * 3)], model, word_column="words"))) == 1
+    with pytest.raises(TaggerError, match="at most 10 tokens in a sentence, got 11"):
+        list(tag_batches([batch(words=[["a"] * 11])], model, word_column="words"))
 
 
 def test_two_columns_of_one_name_are_refused(model):

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,35 @@ def test_a_piece_that_another_run_has_removed_is_tagged_again(inputs, tmp_path):
         path.unlink()
     list(run)
     assert {name: expected[name] for name in files(tmp_path / "out")} == files(tmp_path / "out")
+
+
+def test_two_runs_at_once_give_the_same_files(inputs, tmp_path):
+    _, expected = whole(inputs, tmp_path / "whole")
+    runs = [run_pieces(tasks(inputs, tmp_path / "out"), job_for(inputs), processes(1)) for _ in range(2)]
+    for _ in zip_longest(*runs):
+        pass
+    assert files(tmp_path / "out") == expected
+
+
+def test_pieces_in_a_store(inputs, tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+    store = fsspec.filesystem("memory")
+    store.store.clear()
+    _, expected = whole(inputs, tmp_path / "whole")
+    list(run_pieces(tasks(inputs, "memory://out/"), job_for(inputs), processes(1)))
+    outputs = {name.removeprefix("/out/"): store.cat(name) for name in store.find("/out")}
+    assert set(outputs) == set(expected)  # no piece is left
+    assert all(outputs[name] == text for name, text in expected.items() if name.endswith(".parquet"))
+    assert list(tasks(inputs, "memory://out/")) == []
+    store.pipe("/out/long.parquet", outputs["long.parquet"][::-1])
+    assert [task.target for task in tasks(inputs, "memory://out/")] == ["memory://out/long.parquet"]
+
+
+def test_long_names_have_pieces(inputs, tmp_path):
+    long = Path(inputs[0]).rename(tmp_path / ("x" * 240 + ".parquet"))
+    _, expected = whole([str(long)], tmp_path / "whole")
+    list(run_pieces(tasks([str(long)], tmp_path / "out"), job_for(inputs), processes(1)))
+    assert files(tmp_path / "out") == expected
 
 
 def test_tables_by_the_function(client, inputs, tmp_path):
