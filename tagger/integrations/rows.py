@@ -108,10 +108,15 @@ def weigh_value(value: Any) -> int:
 
 
 def sentences_of(value: Any, language: str | None) -> list[Sentence] | None:
-    """Return the sentences of a value; None for a missing one, which pandas may write as NaN or NA."""
-    if value is None or type(value).__name__ == "NAType" or is_nan(value):
+    """Return the sentences of a value; None for a missing one."""
+    if is_missing(value):
         return None
     return tokenize(value, language) if isinstance(value, str) else [Sentence(value)]
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is missing, which pandas may write as NaN or NA."""
+    return value is None or type(value).__name__ == "NAType" or is_nan(value)
 
 
 def is_nan(value: Any) -> bool:

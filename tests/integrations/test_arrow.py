@@ -384,6 +384,30 @@ def test_categories_are_texts(library, type, model):
     assert tags[0] == tags[1]
 
 
+def test_polars_columns_have_the_same_types_without_any_value(model):
+    polars = pytest.importorskip("polars")
+    outputs = ["words", "tags", "probabilities", "starts", "sentences"]
+    parts = [polars.DataFrame({"text": texts}, schema={"text": polars.String}) for texts in (TEXTS, [], [None], [""])]
+    tagged = [frames.tag(part, "text", Path(model), outputs=outputs) for part in parts]
+    assert {tuple(part.schema.items()) for part in tagged} == {tuple(tagged[0].schema.items())}
+    assert polars.concat(tagged)["tags"].to_list()[4:] == [None, []]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_part_without_any_text_has_the_columns_of_the_others(library, model):
+    """Engines tag parts of a frame; one of them may have missing texts only, or no row."""
+    frame = pytest.importorskip(library).DataFrame({"text": TEXTS})
+    for part in (frame[:0], frame[1:2]):
+        assert list(frames.tag(part, "text", model).columns) == ["text", "words", "tags"]
+        assert list(frames.tag(part, "text", model, outputs=["tags", "starts"]).columns) == ["text", "tags", "starts"]
+
+
+def test_a_frame_with_two_columns_of_one_name_is_refused(model):
+    frame = pytest.importorskip("pandas").DataFrame([["a", "b"]], columns=["x", "x"])
+    with pytest.raises(TaggerError, match="expected one column 'x', got several"):
+        frames.tag(frame, "x", model)
+
+
 def test_pyarrow_dataset(model, tmp_path, table):
     dataset = pytest.importorskip("pyarrow.dataset")
     parquet.write_table(table.slice(0, 300), tmp_path / "a.parquet")
