@@ -94,6 +94,21 @@ def damage_record(folder):
     return {"dog.txt"}
 
 
+def test_a_folder_in_the_place_of_a_record_is_named(texts):
+    tag(texts, "-o", "out/")
+    record = texts / "out" / "manifest" / "dog.txt.json"
+    record.unlink()
+    record.mkdir()
+    done = tag(texts, "-o", "out/", "--jobs", 1)
+    assert done.code == 1 and "cannot write out/manifest/dog.txt.json" in done.err
+
+
+def test_a_missing_input_is_named(texts):
+    folder = TaggingFolder(str(texts / "out"), [], {}, "slash")
+    with pytest.raises(FileError, match=r"cannot read .*none\.txt: No such file"):
+        list(folder.tasks([str(texts / "none.txt")]))
+
+
 def change_model(folder):
     (folder / "corpus.txt").write_text("the/D dog/N barks/V ./.\n" * 3)
     run(folder, "train-hmm", "corpus.txt", "-o", "hmm.npz")

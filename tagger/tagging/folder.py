@@ -158,11 +158,11 @@ def finished(task: Task) -> bool:
     """Return whether the output is there and was made as the record says."""
     if not (exists(task.target) and exists(task.record_path)):
         return False
-    with open_seekable(task.record_path) as stream:
-        try:
+    try:
+        with open_seekable(task.record_path) as stream:
             record = json.loads(stream.read())
-        except ValueError:
-            return False
+    except (OSError, ValueError):  # no record that can be read
+        return False
     same = isinstance(record, dict) and {name: record.get(name) for name in task.record} == task.record
     same = same and record.get("bytes") == file_size(task.target)
     return same and record.get("hash") == file_hash(task.target)
