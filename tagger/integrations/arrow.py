@@ -19,6 +19,7 @@ from tagger.models.predictor import Predictor
 from tagger.models.store import load_model
 
 Path = str | os.PathLike[str]
+LISTS = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
 Model = Path | Sequence[Path] | Predictor
 
 
@@ -32,13 +33,16 @@ def need_pyarrow() -> Any:
     return pyarrow
 
 
+def has_type(column: Any, *names: str) -> bool:
+    """Return whether a type is one of those named, e.g. `large_string`; older versions of pyarrow lack some."""
+    types = need_pyarrow().types
+    return any(getattr(types, f"is_{name}")(column) for name in names if hasattr(types, f"is_{name}"))
+
+
 def is_text(column: Any) -> bool:
     """Return whether a type is that of strings, plain or encoded, or of nulls only."""
-    types = need_pyarrow().types
-    encoded = types.is_dictionary(column) or types.is_run_end_encoded(column)
-    plain = column.value_type if encoded else column
-    tests = types.is_string, types.is_large_string, types.is_string_view, types.is_null
-    return any(test(plain) for test in tests)
+    plain = column.value_type if has_type(column, "dictionary", "run_end_encoded") else column
+    return has_type(plain, "string", "large_string", "string_view", "null")
 
 
 @lru_cache(maxsize=4)
@@ -104,20 +108,11 @@ class BatchTagger:
 
     def check_type(self, column: Any) -> None:
         """Refuse a column that has no texts, or no lists of words. One that has only nulls is allowed."""
-        types = need_pyarrow().types
-        lists = (
-            types.is_list,
-            types.is_large_list,
-            types.is_fixed_size_list,
-            types.is_list_view,
-            types.is_large_list_view,
-        )
         if self.text_column is not None:
             expected, right = "texts", is_text(column)
         else:
-            expected = "lists of words"
-            right = any(test(column) for test in lists) and is_text(column.value_type)
-        if not right and not types.is_null(column):
+            expected, right = "lists of words", has_type(column, *LISTS) and is_text(column.value_type)
+        if not right and not has_type(column, "null"):
             raise TaggerError(f"column {quote(self.column)}: expected {expected}, got the type {column}.")
 
     def __call__(self) -> Callable[[Any], Any]:
