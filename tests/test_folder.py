@@ -83,9 +83,30 @@ def damage_output(folder):
     return {"dog.txt"}
 
 
+def replace_output(folder):
+    path = folder / "out" / "dog.txt"
+    path.write_bytes(path.read_bytes().replace(b"the", b"THE"))
+    return {"dog.txt"}
+
+
 def damage_record(folder):
     (folder / "out" / "manifest" / "dog.txt.json").write_text("{")
     return {"dog.txt"}
+
+
+def test_a_folder_in_the_place_of_a_record_is_named(texts):
+    tag(texts, "-o", "out/")
+    record = texts / "out" / "manifest" / "dog.txt.json"
+    record.unlink()
+    record.mkdir()
+    done = tag(texts, "-o", "out/", "--jobs", 1)
+    assert done.code == 1 and "cannot write out/manifest/dog.txt.json" in done.err
+
+
+def test_a_missing_input_is_named(texts):
+    folder = TaggingFolder(str(texts / "out"), [], {}, "slash")
+    with pytest.raises(FileError, match=r"cannot read .*none\.txt: No such file"):
+        list(folder.tasks([str(texts / "none.txt")]))
 
 
 def change_model(folder):
@@ -94,7 +115,9 @@ def change_model(folder):
     return set(TEXTS)
 
 
-@pytest.mark.parametrize("change", [change_input, change_output, damage_output, damage_record, change_model])
+@pytest.mark.parametrize(
+    "change", [change_input, change_output, damage_output, replace_output, damage_record, change_model]
+)
 def test_what_has_changed_is_done_again(texts, change):
     tag(texts, "-o", "out/")
     before = modification_times(texts / "out")

@@ -18,7 +18,7 @@ import click
 from tagger.cli.command import Command
 from tagger.errors import FileError
 from tagger.escaping import quote
-from tagger.files.remote import has_scheme
+from tagger.files.remote import has_scheme, local_path
 from tagger.files.writing import STDOUT, check_writable
 
 
@@ -106,10 +106,11 @@ class File(NamedTuple):
     def identity(self) -> object:
         """Return a value that is equal for two names of one file; None for devices and pipes, which may be shared."""
         standard = sys.stdin if isinstance(self.type, InputFile) else sys.stdout
+        path = local_path(self.path) or self.path
         try:
-            status = os.stat(standard.fileno() if self.path == "-" else self.path)  # noqa: PTH116 (a number, too)
+            status = os.stat(standard.fileno() if self.path == "-" else path)  # noqa: PTH116 (a number, too)
         except (OSError, ValueError, AttributeError):  # no such file yet, or a stream that is none or closed
-            return None if self.path == "-" else os.path.realpath(self.path)
+            return None if self.path == "-" else os.path.realpath(path)
         return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
     def __str__(self) -> str:

@@ -21,13 +21,28 @@ from tagger.errors import FileError
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # at least two letters: C:// is a drive
 OBJECT_STORES = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oci", "oss", "memory")  # replace objects as a whole
-WEB = ("http://", "https://")  # servers that need not say that a page has changed
+WEB = ("http://", "https://")  # servers that need not say that a page has changed, and take no files
+LOCAL = re.compile(r"(file|local)://")  # addresses of files of this machine
 BLOCK = 1 << 20  # bytes requested per read
 
 
 def has_scheme(path: object) -> bool:
     """Return whether a path is an address such as `s3://bucket/corpus.txt`."""
     return bool(SCHEME.match(str(path)))
+
+
+def local_path(path: object) -> str | None:
+    """Return a path as one of this machine, `file:///x` as `/x`; None for the address of a store."""
+    plain = LOCAL.sub("", str(path), count=1)
+    return None if has_scheme(plain) else plain
+
+
+def check_store(path: str) -> None:
+    """Refuse an address that nothing can be written to."""
+    if path.startswith(WEB):
+        advice = "Name a file, or the address of a store such as s3://"
+        raise FileError(f"cannot write {path}: expected a place for a file, got a web address, to read only. {advice}")
+    file_system(path)
 
 
 def file_system(path: str) -> tuple[Any, str]:
@@ -116,6 +131,7 @@ def remote_writer(path: str) -> Iterator[IO[bytes]]:
     """Open a binary file that replaces the one at an address when the block ends without an error."""
     import tempfile
 
+    check_store(path)
     store, name = file_system(path)
     with tempfile.TemporaryDirectory(prefix="tagger-") as folder:
         local = f"{folder}/output"

@@ -17,14 +17,14 @@ import secrets
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, cast
 
 from tagger.errors import FileError
 from tagger.escaping import visible
 from tagger.files.reading import COMPRESSED, exists, reason
-from tagger.files.remote import file_system, has_scheme, remote_size, remote_writer
+from tagger.files.remote import check_store, file_system, has_scheme, remote_size, remote_writer
 
 MAX_NAME_BYTES = 255  # on all common file systems
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # between attempts to replace a file that is in use
@@ -211,7 +211,7 @@ def name_fault(path: str | os.PathLike[str]) -> str | None:
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise a FileError if a file cannot be written at `path`, before hours of training are spent on it."""
     if has_scheme(path):
-        file_system(os.fspath(path))
+        check_store(os.fspath(path))
         return
     folder = Path(os.path.realpath(path)).parent
     if not exists(folder):
@@ -221,6 +221,17 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise FileError(f"cannot write {path}: no permission to write in {str(folder)!r}")
     if fault := name_fault(path):
         raise FileError(f"cannot write {path}: {fault}")
+
+
+def remove_files(paths: Iterable[str]) -> None:
+    """Remove files, local ones or those of stores; one that is not there, or cannot be removed, is left."""
+    for path in paths:
+        with contextlib.suppress(Exception):  # stores raise anything
+            if has_scheme(path):
+                store, name = file_system(path)
+                store.rm_file(name)
+            else:
+                Path(path).unlink()
 
 
 def file_size(path: str | os.PathLike[str]) -> int:

@@ -1,7 +1,7 @@
 """Adapters to other people's libraries: each module speaks one library's language.
 
 - `rows`: a column of texts or word lists in, columns of lists out; `arrow` and `frames` build on it;
-- `arrow`: record batches, Parquet and Arrow files;
+- `arrow`: record batches; `tables`: files of Parquet and Arrow IPC;
 - `frames`: pandas and polars;
 - `sklearn`: scorers; what else scikit-learn asks for is part of every tagger;
 - `distributed`: a Dask cluster;
@@ -12,3 +12,13 @@ library that is missing is named with the command that installs it.
 
 The idea: an adapter translates calls and data; what a model computes stays in the packages below.
 """
+
+from pathlib import PurePath
+
+# What `tag` has to know before it imports an adapter.
+TABLE_SUFFIXES = (".parquet", ".arrow", ".arrows", ".feather")
+
+
+def is_table(path: str) -> bool:
+    """Return whether a path has the suffix of a table."""
+    return PurePath(path).suffix in TABLE_SUFFIXES

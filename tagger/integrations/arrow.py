@@ -1,4 +1,4 @@
-"""Arrow: tag record batches, and files of Parquet and Arrow IPC.
+"""Arrow: tag record batches.
 
 `tag_batches` goes from record batches to record batches, the form in which pyarrow.dataset, Dask, Spark (`mapInArrow`)
 and Ray hand data to Python. A model given by its path is loaded once per process.
@@ -6,25 +6,21 @@ and Ray hand data to Python. A model given by its path is loaded once per proces
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import PurePath
-from typing import Any
+from typing import Any, cast
 
 from tagger.errors import FileError, TaggerError
 from tagger.escaping import quote
-from tagger.files.reading import open_seekable, reason
-from tagger.files.writing import open_stream
-from tagger.integrations.rows import MODEL_TOKENIZER, chosen_outputs, tag_rows
+from tagger.integrations.rows import MODEL_TOKENIZER, chosen_outputs, tag_blocks
 from tagger.models.predictor import Predictor
 from tagger.models.store import load_model
-from tagger.tagging.workers import in_order
 
-SUFFIXES = (".parquet", ".arrow", ".feather")
-ROWS_READ = 1 << 10  # of a Parquet file at once: texts of 30 words are then a block of the usual size
-GROUP_ROWS = 1 << 16  # of a row group of a Parquet file that is written
+Path = str | os.PathLike[str]
+LISTS = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
+Model = Path | Sequence[Path] | Predictor
 
 
 def need_pyarrow() -> Any:
@@ -35,6 +31,18 @@ def need_pyarrow() -> Any:
         advice = "Install it with: pip install 'hmm-crf-tagger[arrow]'"
         raise FileError(f"Parquet and Arrow files need pyarrow. {advice}") from None
     return pyarrow
+
+
+def has_type(column: Any, *names: str) -> bool:
+    """Return whether a type is one of those named, e.g. `large_string`; older versions of pyarrow lack some."""
+    types = need_pyarrow().types
+    return any(getattr(types, f"is_{name}")(column) for name in names if hasattr(types, f"is_{name}"))
+
+
+def is_text(column: Any) -> bool:
+    """Return whether a type is that of strings, plain or encoded, or of nulls only."""
+    plain = column.value_type if has_type(column, "dictionary", "run_end_encoded") else column
+    return has_type(plain, "string", "large_string", "string_view", "null")
 
 
 @lru_cache(maxsize=4)
@@ -49,7 +57,7 @@ class BatchTagger:
 
     Parameters
     ----------
-    model : str, tuple of str, or Predictor
+    model : path, sequence of paths, or Predictor
         The model, or its path, or the paths of several.
     text_column, word_column : str, optional
         The column with texts, or the one with lists of words: one of the two.
@@ -59,7 +67,7 @@ class BatchTagger:
         New columns: some of words, tags, probabilities, starts, ends, sentences.
     """
 
-    model: str | tuple[str, ...] | Predictor
+    model: Model
     text_column: str | None = None
     word_column: str | None = None
     tokenize: str | None = MODEL_TOKENIZER
@@ -68,6 +76,10 @@ class BatchTagger:
     def __post_init__(self) -> None:
         if (self.text_column is None) == (self.word_column is None):
             raise TaggerError("text_column, word_column: expected one of the two. Name the column to tag.")
+        if isinstance(self.model, list | tuple):
+            object.__setattr__(self, "model", tuple(map(os.fspath, self.model)))
+        elif isinstance(self.model, os.PathLike):
+            object.__setattr__(self, "model", os.fspath(self.model))
         object.__setattr__(self, "outputs", chosen_outputs(self.outputs, texts=self.text_column is not None))
 
     @property
@@ -83,8 +95,10 @@ class BatchTagger:
     def schema(self, schema: Any) -> Any:
         """Return the schema of the result for that of the input; refuse a missing column, and one that is there."""
         if self.column not in schema.names:
-            names = ", ".join(map(quote, schema.names))
+            names = ", ".join(map(quote, schema.names)) or "none"
             raise TaggerError(f"expected a column {quote(self.column)}, got {names}. Name one of these.")
+        if (count := schema.names.count(self.column)) > 1:
+            raise TaggerError(f"expected one column {quote(self.column)}, got {count}. Rename the others.")
         self.check_type(schema.field(self.column).type)
         if twice := [name for name in self.outputs or () if name in schema.names]:
             raise TaggerError(f"expected a table without a column {quote(twice[0])}, got one. Rename it.")
@@ -93,13 +107,12 @@ class BatchTagger:
         return schema
 
     def check_type(self, column: Any) -> None:
-        """Refuse a column that has no texts, or no lists of words."""
-        types = need_pyarrow().types
-        texts = types.is_string(column) or types.is_large_string(column)
-        lists = types.is_list(column) or types.is_large_list(column)
-        strings = lists and (types.is_string(column.value_type) or types.is_large_string(column.value_type))
-        if not (texts if self.text_column is not None else strings):
-            expected = "texts" if self.text_column is not None else "lists of words"
+        """Refuse a column that has no texts, or no lists of words. One that has only nulls is allowed."""
+        if self.text_column is not None:
+            expected, right = "texts", is_text(column)
+        else:
+            expected, right = "lists of words", has_type(column, *LISTS) and is_text(column.value_type)
+        if not right and not has_type(column, "null"):
             raise TaggerError(f"column {quote(self.column)}: expected {expected}, got the type {column}.")
 
     def __call__(self) -> Callable[[Any], Any]:
@@ -107,12 +120,30 @@ class BatchTagger:
 
         def work(batch: Any) -> Any:
             schema = self.schema(batch.schema)
-            tagger = loaded(self.model) if isinstance(self.model, str | tuple) else self.model
-            rows = tag_rows(tagger, batch.column(self.column).to_pylist(), self.outputs or (), self.tokenize)
-            new = [pa.array(rows[field.name], type=field.type) for field in self.fields()]
+            tagger = cast(Predictor, loaded(self.model) if isinstance(self.model, str | tuple) else self.model)
+            values = self.values(batch)
+            blocks = list(map(self.arrays, tag_blocks(tagger, values, self.outputs or (), self.tokenize)))
+            new = [pa.concat_arrays(arrays) for arrays in zip(*blocks, strict=True)]
             return pa.RecordBatch.from_arrays([*batch.columns, *new], schema=schema)
 
         return work
+
+    def values(self, batch: Any) -> list[Any]:
+        """Return the values of the column to tag; refuse texts that are not UTF-8, and lists with nulls in them."""
+        try:
+            values: list[Any] = batch.column(self.column).to_pylist()
+        except UnicodeDecodeError as error:
+            raise TaggerError(
+                f"column {quote(self.column)}: expected UTF-8, got other bytes ({error.reason})."
+            ) from None
+        for words in values if self.word_column is not None else ():
+            if words is not None and None in words:
+                raise TaggerError(f"column {quote(self.column)}: expected lists of words, got a null among them.")
+        return values
+
+    def arrays(self, rows: dict[str, list[Any]]) -> list[Any]:
+        """Make the new columns of some rows."""
+        return [need_pyarrow().array(rows[field.name], type=field.type) for field in self.fields()]
 
     def tag_table(self, table: Any) -> Any:
         """Tag a table in memory."""
@@ -122,7 +153,7 @@ class BatchTagger:
 
 def tag_batches(
     batches: Iterable[Any],
-    model: str | Predictor | tuple[str, ...],
+    model: Model,
     text_column: str | None = None,
     word_column: str | None = None,
     tokenize: str | None = MODEL_TOKENIZER,
@@ -133,7 +164,7 @@ def tag_batches(
     Parameters
     ----------
     batches : iterable of pyarrow.RecordBatch
-    model : str, Predictor or tuple of str
+    model : path, sequence of paths, or Predictor
         A model, or its path, which is loaded once per process, or several paths.
     text_column, word_column : str, optional
         The column with texts, or the one with lists of words: one of the two.
@@ -149,84 +180,3 @@ def tag_batches(
         The batch with the new columns, a list per row.
     """
     return map(BatchTagger(model, text_column, word_column, tokenize, outputs)(), batches)
-
-
-@dataclass(frozen=True)
-class TableJob:
-    """Tags files of Parquet and Arrow IPC; the twin of `TextJob`."""
-
-    tagger: BatchTagger
-
-    def tag_file(
-        self, source: str, target: str, jobs: int = 1, advance: Callable[[int], Any] = lambda tokens: None
-    ) -> int:
-        """Tag one file, atomically; return its number of tokens."""
-        tokens = 0
-        with open_table(source) as (schema, batches), write_table(target, self.tagger.schema(schema)) as write:
-            for batch in in_order(self.tagger, ((batch, False) for batch in batches), jobs):
-                write(batch)
-                count = len(batch.column((self.tagger.outputs or ())[-1]).flatten())
-                advance(count)
-                tokens += count
-        return tokens
-
-
-def is_table(path: str) -> bool:
-    """Return whether a path has the suffix of a table."""
-    return PurePath(path).suffix in SUFFIXES
-
-
-@contextmanager
-def open_table(path: str) -> Iterator[tuple[Any, Iterator[Any]]]:
-    """Open a file of Parquet or Arrow IPC; yield its schema and its record batches."""
-    pa = need_pyarrow()
-    with ExitStack() as stack:
-        try:
-            stream = stack.enter_context(open_seekable(path))
-            if PurePath(path).suffix == ".parquet":
-                from pyarrow import parquet
-
-                table = parquet.ParquetFile(stream)
-                schema, batches = table.schema_arrow, table.iter_batches(ROWS_READ)
-            else:
-                table = pa.ipc.open_file(stream)
-                schema, batches = table.schema, map(table.get_batch, range(table.num_record_batches))
-        except (OSError, pa.ArrowException) as error:
-            raise FileError(f"cannot read {path}: {reason(error)}") from error
-        yield schema, checked(batches, path)
-
-
-def checked(batches: Iterator[Any], path: str) -> Iterator[Any]:
-    """Yield the batches of a file; errors of a damaged file name it."""
-    try:
-        yield from batches
-    except (OSError, need_pyarrow().ArrowException) as error:
-        raise FileError(f"cannot read {path}: {reason(error)}") from error
-
-
-@contextmanager
-def write_table(path: str, schema: Any) -> Iterator[Callable[[Any], None]]:
-    """Open a file of Parquet or Arrow IPC; yield the function that writes a record batch."""
-    pa = need_pyarrow()
-    waiting: list[Any] = []
-
-    def flush() -> None:
-        if waiting:
-            writer.write_table(pa.Table.from_batches(waiting, schema))
-            waiting.clear()
-
-    def write(batch: Any) -> None:
-        waiting.append(batch)
-        if sum(map(len, waiting)) >= GROUP_ROWS:
-            flush()
-
-    with open_stream(path) as stream:
-        if PurePath(path).suffix == ".parquet":
-            from pyarrow import parquet
-
-            opened: Any = parquet.ParquetWriter(stream, schema)
-        else:
-            opened = pa.ipc.new_file(stream, schema)
-        with opened as writer:
-            yield write
-            flush()

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from tagger.errors import TaggerError
 from tagger.escaping import quote
-from tagger.integrations.rows import MODEL_TOKENIZER, chosen_outputs, is_nan, tag_rows
+from tagger.integrations.rows import MODEL_TOKENIZER, chosen_outputs, is_missing, is_nan, tag_rows
 from tagger.models.predictor import Predictor
 from tagger.models.store import load_model
+
+TEXT_TYPES = ("str", "large_string", "categor", "enum")  # beginnings of the names of types of texts
 
 
 def tag(
     frame: Any,
     column: str,
-    model: str | Predictor = "english",
+    model: str | os.PathLike[str] | Predictor = "english",
     tokenize: str | None = MODEL_TOKENIZER,
     outputs: Sequence[str] | None = None,
 ) -> Any:
@@ -26,7 +29,7 @@ def tag(
     frame : pandas.DataFrame or polars.DataFrame
     column : str
         The column with texts, or with lists of words.
-    model : str or Predictor
+    model : path or Predictor
         A model, or its path or name.
     tokenize : str, optional
         How texts are split: `model` (as the model has stored it), `english`, `chinese`, or None for lines and spaces.
@@ -49,18 +52,24 @@ def tag(
     if column not in frame.columns:
         names = ", ".join(quote(str(name)) for name in frame.columns)
         raise TaggerError(f"expected a column {quote(column)}, got {names}. Name one of these.")
+    if list(frame.columns).count(column) > 1:
+        raise TaggerError(f"expected one column {quote(column)}, got several. Rename the others.")
     values = frame[column].to_list()
-    texts = any(isinstance(value, str) for value in values)
+    lists = any(not isinstance(value, str) and not is_missing(value) for value in values)
+    texts = any(isinstance(value, str) for value in values) or str(frame[column].dtype).lower().startswith(TEXT_TYPES)
     if strange := [value for value in values if isinstance(value, int | float) and not is_nan(value)]:
         raise TaggerError(f"column {quote(column)}: expected texts or lists of words, got {strange[0]!r}.")
-    wanted = chosen_outputs(outputs, texts)
+    wanted = chosen_outputs(outputs, texts if outputs is None else not lists)
     if twice := [name for name in wanted if name in frame.columns]:
         raise TaggerError(f"expected a frame without a column {quote(twice[0])}, got one. Rename it.")
-    rows = tag_rows(load_model(model) if isinstance(model, str) else model, values, wanted, tokenize)
+    loaded = load_model(model) if isinstance(model, str | os.PathLike) else model
+    rows = tag_rows(loaded, values, wanted, tokenize)
     if hasattr(frame, "with_columns"):
-        from polars import Series
+        import polars as pl
 
-        return frame.with_columns([Series(name, rows[name], strict=False) for name in wanted])
+        # The types are named, since a column without any value would otherwise have another one.
+        types = {"words": pl.String, "tags": pl.String, "probabilities": pl.Float64}
+        return frame.with_columns([pl.Series(name, rows[name], pl.List(types.get(name, pl.Int64))) for name in wanted])
     from pandas import Series as PandasSeries
 
     return frame.assign(**{name: PandasSeries(rows[name], index=frame.index, dtype=object) for name in wanted})

@@ -1,7 +1,7 @@
 """Tag many files into a folder: a file in is a file out, and what is finished is not done again.
 
 Beside the outputs there is a folder `manifest` with one record per output: the input, the models and the options, each
-by its hash, and the size of the output. A file is finished if its output has that size and its record is the one that
+by its hash, and size and hash of the output. A file is finished if its output has these and its record is the one that
 this run would write. Records of different files never meet in one file, so that many machines may work on parts of the
 same list at the same time.
 """
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from tagger.corpus import SUFFIXES, plain_name
 from tagger.errors import FileError
 from tagger.files.reading import exists, open_seekable, pipe_identity, reason
-from tagger.files.remote import has_scheme, remote_key
+from tagger.files.remote import has_scheme, local_path, remote_key
 from tagger.files.writing import atomic_writer, file_size
 from tagger.tagging.workers import Executor
 from tagger.version import __version__
@@ -44,6 +44,13 @@ class Part(NamedTuple):
 
 
 WHOLE = Part(1, 1)
+
+
+class Done(NamedTuple):
+    """What a task has done: the files that it finished, and the tokens that it tagged."""
+
+    files: int
+    tokens: int
 
 
 class Task(NamedTuple):
@@ -129,7 +136,7 @@ def run(task: Task, tag_file: TagFile) -> int:
     """Tag a file, then write its record; return the number of tokens."""
     make_folder(task.target)
     tokens = tag_file(task.source, task.target)
-    made = {"tokens": tokens, "bytes": file_size(task.target)}
+    made = {"tokens": tokens, "bytes": file_size(task.target), "hash": file_hash(task.target)}
     text = json.dumps(task.record | made, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
     make_folder(task.record_path)
     with atomic_writer(task.record_path) as stream:
@@ -137,9 +144,9 @@ def run(task: Task, tag_file: TagFile) -> int:
     return tokens
 
 
-def run_all(tasks: Iterable[Task], tag_file: TagFile, execute: Executor) -> Iterator[int]:
-    """Tag files where an executor does its work; yield the number of tokens of each."""
-    return execute(partial(partial, run_task, tag_file), ((task, False) for task in tasks))
+def run_all(tasks: Iterable[Task], tag_file: TagFile, execute: Executor) -> Iterator[Done]:
+    """Tag files where an executor does its work."""
+    return map(partial(Done, 1), execute(partial(partial, run_task, tag_file), ((task, False) for task in tasks)))
 
 
 def run_task(tag_file: TagFile, task: Task) -> int:
@@ -151,13 +158,14 @@ def finished(task: Task) -> bool:
     """Return whether the output is there and was made as the record says."""
     if not (exists(task.target) and exists(task.record_path)):
         return False
-    with open_seekable(task.record_path) as stream:
-        try:
+    try:
+        with open_seekable(task.record_path) as stream:
             record = json.loads(stream.read())
-        except ValueError:
-            return False
+    except (OSError, ValueError):  # no record that can be read
+        return False
     same = isinstance(record, dict) and {name: record.get(name) for name in task.record} == task.record
-    return same and record.get("bytes") == file_size(task.target)
+    same = same and record.get("bytes") == file_size(task.target)
+    return same and record.get("hash") == file_hash(task.target)
 
 
 def output_name(source: str, format: str) -> str:
@@ -171,12 +179,16 @@ def output_name(source: str, format: str) -> str:
 
 def file_hash(path: str) -> str:
     """Return a hash of a file's bytes; of a file with an address, what its store says about its version."""
-    if has_scheme(path):
+    local = local_path(path)
+    if local is None:
         return remote_key(path)
     digest = hashlib.sha256()
-    with Path(path).open("rb") as stream:
-        while block := stream.read(HASHED_BLOCK):
-            digest.update(block)
+    try:
+        with Path(local).open("rb") as stream:
+            while block := stream.read(HASHED_BLOCK):
+                digest.update(block)
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {reason(error)}") from error
     return digest.hexdigest()
 
 
@@ -192,8 +204,8 @@ def join(folder: str, name: str) -> str:
 
 def local_name(path: str) -> str:
     """Return a name that is equal for two names of one file; `file://` and the path mean the same."""
-    plain = path.removeprefix("file://")
-    return path if has_scheme(plain) else os.path.realpath(plain)
+    local = local_path(path)
+    return path if local is None else os.path.realpath(local)
 
 
 def make_folder(path: str) -> None:

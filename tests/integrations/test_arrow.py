@@ -3,6 +3,7 @@
 import pickle
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 from paths import TEST, TRAIN
@@ -10,11 +11,14 @@ from program import run, run_process
 
 from tagger import HMMTagger, load_model, read_corpus, save_model
 from tagger.errors import FileError, TaggerError
-from tagger.integrations import frames
-from tagger.integrations.arrow import BatchTagger, TableJob, open_table, tag_batches
+from tagger.integrations import frames, rows, tables
+from tagger.integrations.arrow import BatchTagger, tag_batches
+from tagger.integrations.tables import TableJob, open_table
+from tagger.tagging import chunks
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
+LOOPBACK = "127.0.0.1"
 TEXTS = ["She left. Why?", None, "", "They can fish.\nIt didn't."]
 
 
@@ -177,6 +181,169 @@ def test_a_column_of_another_type_is_refused(model, values, arguments):
         list(tag_batches([pa.RecordBatch.from_pydict({"x": values})], model, **arguments))
 
 
+@pytest.mark.parametrize(
+    "type",
+    [
+        pa.large_string(),
+        pa.string_view(),
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.dictionary(pa.int32(), pa.large_string()),
+        pa.run_end_encoded(pa.int32(), pa.string()),
+    ],
+    ids=str,
+)
+def test_texts_of_other_types(model, type):
+    column = pa.array(TEXTS) if not pa.types.is_dictionary(type) else pa.array(TEXTS).dictionary_encode()
+    column = pa.compute.run_end_encode(column) if pa.types.is_run_end_encoded(type) else column.cast(type)
+    tagged = [
+        out.column("tags").to_pylist()
+        for x in (column, pa.array(TEXTS))
+        for out in tag_batches([pa.RecordBatch.from_arrays([x], ["x"])], model, "x")
+    ]
+    assert tagged[0] == tagged[1]
+
+
+@pytest.mark.parametrize(
+    "type",
+    [
+        pa.large_list(pa.string()),
+        pa.list_view(pa.string()),
+        pa.large_list_view(pa.large_string()),
+        pa.list_(pa.string(), 2),
+        pa.list_(pa.dictionary(pa.int8(), pa.string())),
+    ],
+    ids=str,
+)
+def test_words_of_other_types(model, type):
+    words = [["Dogs", "bark"], None, ["They", "bark"]]
+    [out] = tag_batches([pa.RecordBatch.from_arrays([pa.array(words, type)], ["x"])], model, word_column="x")
+    expected = load_model(model).predict([words[0], words[2]])
+    assert out.column("tags").to_pylist() == [expected[0], None, expected[1]]
+
+
+@pytest.mark.parametrize("arguments", [{"text_column": "x"}, {"word_column": "x"}])
+def test_a_column_of_nulls_has_no_tags(model, arguments):
+    """Writers give a column without any value the type null."""
+    [out] = tag_batches([pa.RecordBatch.from_arrays([pa.nulls(2)], ["x"])], model, **arguments)
+    assert out.column("tags").to_pylist() == [None, None]
+
+
+def broken_utf8():
+    buffers = pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"a\xff")
+    return pa.StringArray.from_buffers(1, *buffers)
+
+
+@pytest.mark.parametrize(
+    "column, arguments, message",
+    [
+        (broken_utf8(), {"text_column": "x"}, "'x': expected UTF-8"),
+        (pa.array([["a", None]]), {"word_column": "x"}, "'x': expected lists of words, got a null"),
+        (pa.array([[["a"]]]), {"word_column": "x"}, "'x': expected lists of words, got the type list<"),
+    ],
+)
+def test_faulty_values_are_refused(model, column, arguments, message):
+    with pytest.raises(TaggerError, match=message):
+        list(tag_batches([pa.RecordBatch.from_arrays([column], ["x"])], model, **arguments))
+
+
+def test_a_sentence_without_end_is_refused(model, monkeypatch):
+    monkeypatch.setattr(rows, "MAX_SENTENCE_LENGTH", 10)
+    assert len(list(tag_batches([batch(words=[["a"] * 10] * 3)], model, word_column="words"))) == 1
+    with pytest.raises(TaggerError, match="at most 10 tokens in a sentence, got 11"):
+        list(tag_batches([batch(words=[["a"] * 11])], model, word_column="words"))
+
+
+def test_two_columns_of_one_name_are_refused(model):
+    twice = pa.RecordBatch.from_arrays([pa.array(["a"]), pa.array(["b"])], ["x", "x"])
+    with pytest.raises(TaggerError, match="expected one column 'x', got 2"):
+        list(tag_batches([twice], model, "x"))
+    with pytest.raises(TaggerError, match="outputs: expected each once"):
+        BatchTagger(model, "x", outputs=["tags", "tags"])
+
+
+def test_a_model_may_be_a_path_object(model):
+    expected = list(tag_batches([batch(text=TEXTS)], model, "text"))
+    assert list(tag_batches([batch(text=TEXTS)], Path(model), "text")) == expected
+    assert list(tag_batches([batch(text=TEXTS)], [Path(model)], "text")) == expected
+
+
+def test_large_batches_are_tagged_in_blocks(model, monkeypatch):
+    """No more sentences are in memory than a block has, whatever the rows of a batch."""
+    texts = TEXTS * 500
+    [whole] = tag_batches([batch(text=texts)], model, "text")
+    sizes = []
+    tag_sents = HMMTagger.tag_sents
+
+    def counting(self, sentences, **settings):
+        sizes.append(sum(map(len, sentences)))
+        return tag_sents(self, sentences, **settings)
+
+    monkeypatch.setattr(HMMTagger, "tag_sents", counting)
+    monkeypatch.setattr(chunks, "BLOCK_TOKENS", 200)
+    [out] = tag_batches([batch(text=texts)], model, "text")
+    assert out == whole and len(sizes) > 10 and max(sizes) < 400
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "arrows", "feather", "parquet"])
+def test_dictionaries_that_grow_are_written(model, tmp_path, monkeypatch, suffix):
+    """Every batch has a dictionary of its own; a file of Arrow IPC may have one only."""
+    monkeypatch.setattr(tables, "GROUP_ROWS", 4)
+    kinds = [f"kind {i}" for i in range(20)]
+    parts = [
+        pa.table({"text": ["It rains ."] * 2, "kind": pa.array(kinds[i : i + 2]).dictionary_encode()})
+        for i in range(0, 20, 2)
+    ]
+    source = str(tmp_path / "in.arrows")
+    with pa.OSFile(source, "wb") as file, pa.ipc.new_stream(file, parts[0].schema) as writer:
+        for part in parts:
+            writer.write_table(part)
+    target = str(tmp_path / f"out.{suffix}")
+    assert TableJob(BatchTagger(model, "text")).tag_file(source, target) == 60
+    with open_table(target) as (schema, batches):
+        out = pa.Table.from_batches(batches, schema)
+    assert pa.types.is_dictionary(schema.field("kind").type) and out["kind"].to_pylist() == kinds
+
+
+@pytest.mark.parametrize("named, kind", [("in.arrow", "new_stream"), ("in.arrows", "new_file")])
+def test_both_forms_of_arrow_are_read_by_their_content(model, tmp_path, table, named, kind):
+    with pa.OSFile(str(tmp_path / named), "wb") as file, getattr(pa.ipc, kind)(file, table.schema) as writer:
+        writer.write_table(table.slice(0, 50))
+    done = run(tmp_path, "tag", named, "-m", model, "--word-column", "words", "-o", "out.arrows")
+    assert done.code == 0
+    with pa.OSFile(str(tmp_path / "out.arrows")) as file:
+        assert pa.ipc.open_stream(file).read_all().drop_columns(["tags"]) == table.slice(0, 50)
+
+
+def test_feather_of_version_1_is_named(tmp_path):
+    (tmp_path / "old.feather").write_bytes(b"FEA1 and so on")
+    with (
+        pytest.raises(FileError, match=r"old\.feather: expected Feather of version 2"),
+        open_table(str(tmp_path / "old.feather")),
+    ):
+        pass
+
+
+def test_errors_about_tables_name_the_file(model, tmp_path, table):
+    for name in ("good", "bad"):
+        parquet.write_table(
+            table.slice(0, 50).select(["id", "body"]).rename_columns(["id", name]), tmp_path / f"{name}.parquet"
+        )
+    for jobs in (1, 2):
+        args = "good.parquet", "bad.parquet", "-m", model, "--text-column", "good", "--jobs", jobs
+        done = run(tmp_path, "tag", *args, "-o", "out/")
+        assert done.code == 1 and done.err.startswith("tagger: bad.parquet: expected a column 'good', got 'id', 'bad'")
+    done = run(tmp_path, "tag", "good.parquet", "none.parquet", "-m", model, "--text-column", "good", "-o", "out/")
+    assert done.code == 1 and "cannot read none.parquet: No such file" in done.err
+
+
+def test_text_is_not_written_into_a_file_of_a_table(model, tmp_path):
+    (tmp_path / "in.txt").write_text("It rains .\n")
+    for source, name in (("in.txt", "in.txt"), ("-", "standard input")):
+        done = run(tmp_path, "tag", source, "-m", model, "-o", "out.parquet", input="It rains .\n")
+        assert done.code == 2 and name in done.err and not (tmp_path / "out.parquet").exists()
+    assert run(tmp_path, "tag", "in.txt", "-m", model, "-o", "out.parquet/").code == 0
+
+
 @pytest.mark.parametrize("option", [["--part", "1/2"], ["--doubtful", "1"], ["--scheduler", "local:1"]])
 def test_options_that_tables_cannot_follow_are_refused(tmp_path, model, option, table):
     parquet.write_table(table.slice(0, 5), tmp_path / "in.parquet")
@@ -206,6 +373,39 @@ def test_frames(library, model):
         frames.tag(frame, "id", model)
     with pytest.raises(TaggerError, match="'words'"):
         frames.tag(out, "text", model)
+
+
+@pytest.mark.parametrize("library, type", [("pandas", "category"), ("polars", "Categorical")])
+def test_categories_are_texts(library, type, model):
+    module = pytest.importorskip(library)
+    frame = module.DataFrame({"text": TEXTS})
+    texts = frame["text"].astype(type) if library == "pandas" else frame["text"].cast(getattr(module, type))
+    tags = [frames.tag(module.DataFrame({"text": x}), "text", model)["tags"].to_list() for x in (texts, frame["text"])]
+    assert tags[0] == tags[1]
+
+
+def test_polars_columns_have_the_same_types_without_any_value(model):
+    polars = pytest.importorskip("polars")
+    outputs = ["words", "tags", "probabilities", "starts", "sentences"]
+    parts = [polars.DataFrame({"text": texts}, schema={"text": polars.String}) for texts in (TEXTS, [], [None], [""])]
+    tagged = [frames.tag(part, "text", Path(model), outputs=outputs) for part in parts]
+    assert {tuple(part.schema.items()) for part in tagged} == {tuple(tagged[0].schema.items())}
+    assert polars.concat(tagged)["tags"].to_list()[4:] == [None, []]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_part_without_any_text_has_the_columns_of_the_others(library, model):
+    """Engines tag parts of a frame; one of them may have missing texts only, or no row."""
+    frame = pytest.importorskip(library).DataFrame({"text": TEXTS})
+    for part in (frame[:0], frame[1:2]):
+        assert list(frames.tag(part, "text", model).columns) == ["text", "words", "tags"]
+        assert list(frames.tag(part, "text", model, outputs=["tags", "starts"]).columns) == ["text", "tags", "starts"]
+
+
+def test_a_frame_with_two_columns_of_one_name_is_refused(model):
+    frame = pytest.importorskip("pandas").DataFrame([["a", "b"]], columns=["x", "x"])
+    with pytest.raises(TaggerError, match="expected one column 'x', got several"):
+        frames.tag(frame, "x", model)
 
 
 def test_pyarrow_dataset(model, tmp_path, table):
@@ -241,13 +441,17 @@ def test_a_job_is_the_same_for_files_elsewhere(model, tmp_path, table):
         assert list(there) == list(here)
 
 
-def test_spark(model, tmp_path, table):
+@pytest.mark.filterwarnings("default")
+def test_spark(model, tmp_path, table, monkeypatch):
     """The recipe of the guide; by hand, since Spark is large."""
     sql = pytest.importorskip("pyspark.sql")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")
     parquet.write_table(table.slice(0, 60), tmp_path / "in.parquet")
-    session = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    monkeypatch.setenv("SPARK_LOCAL_IP", LOOPBACK)
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    settings = {"spark.ui.enabled": "false", "spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    session = sql.SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
     try:
         frame = session.read.parquet(str(tmp_path / "in.parquet"))
         tagged = frame.mapInArrow(
@@ -260,11 +464,15 @@ def test_spark(model, tmp_path, table):
     assert tags == load_model(model).predict(table["words"].slice(0, 60).to_pylist())
 
 
-def test_ray(model, table):
+@pytest.mark.filterwarnings("default")
+def test_ray(model, table, monkeypatch):
     """The recipe of the guide; by hand, since Ray is large."""
+    # Ray replaces the loopback address by that of the machine, unless clusters are switched off when it is imported.
+    monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     ray = pytest.importorskip("ray")
     data = pytest.importorskip("ray.data")
-    ray.init(num_cpus=1, include_dashboard=False)
+    ray.init(num_cpus=1, include_dashboard=False, _node_ip_address=LOOPBACK)
     try:
         tag_table = BatchTagger(model, word_column="words").tag_table
         rows = data.from_arrow(table.slice(0, 60)).map_batches(tag_table, batch_format="pyarrow").take_all()

@@ -153,6 +153,26 @@ def test_commands_take_addresses(tmp_path):
     assert missing.code == 1 and "No such file" in missing.err
 
 
+def test_nothing_is_written_to_the_web(tmp_path):
+    (tmp_path / "in.txt").write_text("It rains .\n")
+    run(tmp_path, "train-hmm", TRAIN, "-o", "hmm.npz")
+    for output in ("https://127.0.0.1:1/out.txt", "http://127.0.0.1:1/out/"):
+        done = run(tmp_path, "tag", "in.txt", "-m", "hmm.npz", "-o", output)
+        assert done.code == 1 and f"cannot write {output}: expected a place for a file, got a web address" in done.err
+    with pytest.raises(FileError, match="web address"), atomic_writer("https://127.0.0.1:1/x"):
+        pass
+
+
+def test_a_file_and_its_address_are_one(tmp_path):
+    (tmp_path / "in.txt").write_text("It rains .\n")
+    run(tmp_path, "train-hmm", TRAIN, "-o", "hmm.npz")
+    for source, output in (("in.txt", f"file://{tmp_path}/in.txt"), (f"file://{tmp_path}/in.txt", "in.txt")):
+        done = run(tmp_path, "tag", source, "-m", "hmm.npz", "-o", output)
+        assert done.code == 1 and "input" in done.err and (tmp_path / "in.txt").read_text() == "It rains .\n"
+    assert "1 file," in run(tmp_path, "tag", "in.txt", "-m", "hmm.npz", "-o", f"file://{tmp_path}/out/").err
+    assert "0 files," in run(tmp_path, "tag", f"file://{tmp_path}/in.txt", "-m", "hmm.npz", "-o", "out/").err
+
+
 @pytest.fixture(scope="module")
 def bucket():
     """The address of a bucket of a server for tests on this machine."""

@@ -38,7 +38,7 @@ from tagger.cli.paths import INPUT, TEXT
 from tagger.cli.progress import open_bar, show_bar
 from tagger.cli.scheduler import scheduler_option
 from tagger.cli.tagging.folder import check_folder_options, output_or_folder_option, part_option, tag_into_folder
-from tagger.cli.tagging.tables import is_table, tag_tables
+from tagger.cli.tagging.tables import is_for_tables, tag_tables
 from tagger.cli.tagging.tools import check_tool_options, doubtful_options, inputs_of, write_doubtful
 from tagger.corpus import FORMATS, format_of
 from tagger.corpus.column_names import ColumnNames
@@ -137,15 +137,15 @@ def command(
     and conllu then give the position of each word in the text. In CoNLL-U, tags go into the column that the model was
     trained on, or UPOS if it was trained on another format.
 
-    In tables (.parquet, .arrow, .feather) a column of texts (--text-column) or of word lists (--word-column) is tagged;
-    a row in is a row out, with new columns.
+    In tables (.parquet, .arrow, .arrows, .feather) a column of texts (--text-column) or of word lists (--word-column)
+    is tagged; a row in is a row out, with new columns.
 
     With -o FOLDER/ each file gets an output of its own. Files that are finished, by the records in FOLDER/manifest, are
     not tagged again unless the file, the model or an option has changed; --part and --scheduler share the work among
     machines.
     """
     check_folder_options(files, output, part)
-    if any(map(is_table, files)):
+    if is_for_tables(files, output):
         return tag_tables(files, output, part, tagging_bar(files, output, quiet))
     write_as = output_format or format_of(output, otherwise=input_format or format_of(files[0]))
     check_tokenize_options(files, input_format, tokenize, text_column, keep_tags)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,9 +14,13 @@ from tagger.cli.options import is_given, value_option
 from tagger.cli.paths import OutputFile
 from tagger.cli.scheduler import open_executor
 from tagger.errors import several
+from tagger.files.remote import has_scheme
 from tagger.pretrained import model_file
-from tagger.tagging.folder import Part, TaggingFolder, file_hash, is_folder, run, run_all
+from tagger.tagging.folder import Done, Part, TaggingFolder, file_hash, is_folder, run, run_all
 from tagger.tagging.workers import processes
+
+if TYPE_CHECKING:
+    from tagger.tagging.pieces import PieceJob
 
 # Parameters that change no output.
 NOT_IN_RECORDS = ("files", "model_paths", "output", "part", "jobs", "scheduler", "quiet")
@@ -27,7 +31,7 @@ class FolderOrFile(OutputFile):
     """A file to write, standard output (`-`), or a folder, which ends with a slash or exists."""
 
     def check(self, path: str) -> None:
-        if not is_folder(path):
+        if has_scheme(path) or not is_folder(path):
             super().check(path)
 
 
@@ -78,8 +82,12 @@ def tag_into_folder(
     part: Part,
     tag_file: Callable[..., int],
     advance: Callable[[int], Any],
+    by_pieces: PieceJob | None = None,
 ) -> None:
-    """Tag the files of a part that are not finished, each into its output, and print what was done."""
+    """Tag the files of a part that are not finished, each into its output, and print what was done.
+
+    On a cluster, `by_pieces` tags pieces of large files.
+    """
     parameters = click.get_current_context().params
     models = [model_file(name) for name in parameters["model_paths"]]
     folder = TaggingFolder(output, models, recorded_options(parameters), format)
@@ -87,17 +95,21 @@ def tag_into_folder(
     tasks = folder.tasks(files, part, named)
     # Many files are shared among processes, file by file; the blocks of one file, or of a few, are shared otherwise.
     by_file = len(part.of(files)) >= 2 * parameters["jobs"] > 2 and skipped_lines() is None
-    if parameters["scheduler"] or by_file:
-        execute = open_executor(parameters["scheduler"]) if parameters["scheduler"] else processes(parameters["jobs"])
-        counts = run_all(tasks, tag_file, execute)
+    if parameters["scheduler"]:
+        from tagger.tagging.pieces import run_pieces
+
+        execute = open_executor(parameters["scheduler"])
+        results = run_pieces(tasks, by_pieces, execute) if by_pieces else run_all(tasks, tag_file, execute)
+    elif by_file:
+        results = run_all(tasks, tag_file, processes(parameters["jobs"]))
     else:
         tag_here = partial(tag_file, jobs=parameters["jobs"], advance=advance)
-        counts = (run(task, tag_here) for task in tasks)
+        results = (Done(1, run(task, tag_here)) for task in tasks)
     done = tokens = 0
-    for count in counts:
-        done, tokens = done + 1, tokens + count
+    for result in results:
+        done, tokens = done + result.files, tokens + result.tokens
         if parameters["scheduler"] or by_file:
-            advance(count)
+            advance(result.tokens)
     before = len(part.of(list(dict.fromkeys(files)))) - done
     finished = f"; {several(before, 'file')} had been finished before" if before else ""
     print_message(f"wrote {output}: {several(done, 'file')}, {several(tokens, 'token')}{finished}", parameters["quiet"])
