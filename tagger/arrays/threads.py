@@ -1,0 +1,114 @@
+"""Objects that serve one thread at a time, and turns for threads that all have a little to do.
+
+NumPy releases the global interpreter lock in the middle of many short calls. A thread that releases it gets it back
+only after another one has worked for some milliseconds. So threads that each tag one sentence interrupt each other in
+the middle of every sentence. With turns they wait for the end of a sentence instead. A turn is for speed only: a thread
+that waits too long, because the turn was lost or its holder waits for this thread, goes on without it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+MAX_IDLE = 16  # objects that are kept for later
+PATIENCE = 1.0  # seconds that a thread waits for its turn
+
+
+class PerThread(Generic[T]):
+    """One object for each thread. Copies and pickles begin empty."""
+
+    def __init__(self) -> None:
+        self.local = threading.local()
+        self.idle: list[T] = []
+
+    def get(self, build: Callable[[], T]) -> T:
+        """Return the object of the calling thread, which keeps it; without one it gets an idle or a new one."""
+        try:
+            entry: T = self.local.entry
+        except AttributeError:
+            entry = self.local.entry = self.take(build)
+        return entry
+
+    @contextmanager
+    def lent(self, build: Callable[[], T]) -> Iterator[None]:
+        """Give the calling thread an object, if it has none, until the block ends; then others may have it.
+
+        After an exception, which may have left it half changed, the object is dropped.
+        """
+        if hasattr(self.local, "entry"):
+            yield
+            return
+        entry = self.local.entry = self.take(build)
+        try:
+            yield
+        finally:
+            del self.local.entry
+        if len(self.idle) < MAX_IDLE:
+            self.idle.append(entry)
+
+    def take(self, build: Callable[[], T]) -> T:
+        """Take the object that became idle last, or build one."""
+        try:
+            return self.idle.pop()  # atomic
+        except IndexError:
+            return build()
+
+    def __reduce__(self) -> tuple[type[PerThread[Any]], tuple[()]]:
+        return PerThread, ()
+
+
+class Holder(threading.local):
+    """Whether the calling thread has the turn."""
+
+    has_turn = False
+
+
+class Turn:
+    """A lock for the threads of a process; a thread that has it may take it again.
+
+    A lock that a thread has waited for longer than PATIENCE is replaced.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.holder = threading.Lock(), Holder()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Wait for the turn, and keep it until the block ends; without a global lock of the interpreter, do nothing."""
+        lock = self.lock
+        if self.holder.has_turn or not has_gil():
+            yield
+            return
+        if not lock.acquire(timeout=PATIENCE):
+            self.replace(lock)
+            yield
+            return
+        try:
+            self.holder.has_turn = True
+            yield
+        finally:
+            self.holder.has_turn = False
+            lock.release()
+
+    def replace(self, lost: threading.Lock | None = None) -> None:
+        """Begin with a new lock, unless another thread has replaced the lost one already."""
+        if lost is None or lost is self.lock:
+            self.lock = threading.Lock()
+
+
+def has_gil() -> bool:
+    """Return whether only one thread at a time runs Python."""
+    enabled: Callable[[], bool] | None = getattr(sys, "_is_gil_enabled", None)  # from Python 3.13 on
+    return enabled is None or enabled()
+
+
+TURN = Turn()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=TURN.replace)  # another thread of the parent may have held it
