@@ -139,8 +139,8 @@ class RandomScores:
         self.steps = candidates.ContextRows(self.row, K + 1)
         self.factors = candidates.factor_rows(self.row, K + 1)
 
-    def row(self, key):
-        return np.ascontiguousarray(self.table[divmod(key, self.stride)])
+    def row(self, contexts):
+        return self.table[np.divmod(contexts, self.stride)]
 
     def arrivals(self, node, before):
         return [float(self.arriving[u, node]) for u in before]
@@ -181,10 +181,19 @@ def test_scores_that_differ_by_too_much_are_left_to_logarithms():
 
 def test_only_so_many_rows_are_kept(monkeypatch):
     monkeypatch.setattr(candidates, "ROW_CELLS", 10)
-    rows = candidates.ContextRows(lambda key: np.arange(5.0) + key, 5)
-    for key in (1, 2, 3, 1, 1):
-        assert list(rows[key]) == [key, key + 1, key + 2, key + 3, key + 4]
-        assert len(rows) <= 2
+    asked = []
+
+    def compute(contexts):
+        asked.append(sorted(contexts.tolist()))
+        return contexts[:, None] + np.arange(5.0)
+
+    rows = candidates.ContextRows(compute, 5)
+    for contexts in ([1], [2, 1], [2], [3, 2], [1, 2, 3]):
+        found = rows.along([None, [contexts]])
+        assert found[0] is None
+        assert [list(row) for row in found[1][0]] == [list(range(key, key + 5)) for key in contexts]
+        assert len(rows) <= max(2, len(contexts))
+    assert asked == [[1], [2], [2, 3], [1, 2, 3]]
 
 
 def test_guesses_for_few_words_are_those_for_many():

@@ -17,6 +17,7 @@ from itertools import chain
 
 import numpy as np
 
+from tagger.arrays.caching import cached_property
 from tagger.arrays.npz import MIN_POSITIVE, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows, ranges
 from tagger.errors import TrainingError
@@ -102,11 +103,21 @@ class EmissionModel:
 
     def seen(self, ids: np.ndarray) -> np.ndarray:
         """Return how often words of the lexicon, or -1, were seen."""
-        return np.asarray(np.append(self.lexicon.totals, 0)[ids])
+        return np.asarray(self.totals[ids])
+
+    @cached_property
+    def totals(self) -> np.ndarray:
+        """How often each word of the lexicon was seen; the last number is 0, for an unseen word."""
+        return np.append(self.lexicon.totals, 0)
+
+    @cached_property
+    def tokens(self) -> int:
+        """The number of training tokens."""
+        return int(self.lexicon.counts.sum())
 
     def guess_share(self, seen: np.ndarray) -> np.ndarray:
         """Compute λ / (count(x) + λ) · P(x), the factor of the guess, of words seen that often; 0 counts as 1."""
-        return np.asarray(self.strength / (seen + self.strength) * np.maximum(seen, 1) / self.lexicon.counts.sum())
+        return np.asarray(self.strength / (seen + self.strength) * np.maximum(seen, 1) / self.tokens)
 
     def spelling(
         self, words: Sequence[str], first: np.ndarray, ids: np.ndarray, rare: np.ndarray
