@@ -27,6 +27,8 @@ from tagger.crf.scorer import FeatureScorer
 from tagger.features.keys import JointIndex
 from tagger.features.template import parse_templates
 from tagger.hmm import word_tags
+from tagger.hmm.guesser import PREFIX_LENGTH
+from tagger.hmm.single.spelling import keys_of_few
 from tagger.hmm.word_tags import FirstWord, FirstWordForms
 
 WORDS = [
@@ -35,6 +37,24 @@ WORDS = [
     "e\u0301te\u0301",
     "개가",
     "짖는다",
+]
+
+
+STRANGE = [
+    "1",
+    "12a3",
+    "a--1.5",
+    "ABC",
+    "-",
+    "ÉTÉ",
+    "İx",
+    "ǅa",
+    "\ud800",
+    "\U0001d7d8x",
+    "²",
+    "x" * 40,
+    "Ab" * 20,
+    "9" * 30,
 ]
 
 
@@ -199,13 +219,15 @@ def test_only_so_many_rows_are_kept(monkeypatch):
 def test_guesses_for_few_words_are_those_for_many():
     model = HMMTagger().fit(*tagged(200, ["N", "V", "D", "J", "."]))
     emissions = model.emission_model_
-    words = ["unseen", "The", "Xanthippe", "1,000", "x", "짖는다", "", "A-b", *WORDS]
+    words = ["unseen", "The", "Xanthippe", "1,000", "x", "짖는다", "", "A-b", *STRANGE, *WORDS]
     first = np.arange(len(words)) % 3 == 0
     ids = emissions.lexicon.words.find(words)
     letters, own = emissions.spelling(words, first, ids, np.arange(len(words)))
     guesser = emissions.guesser
     keys, shares = list(guesser.keys(letters).values()), own.dense(len(words), len(guesser.prior))
-    few = guesser.joint_levels.expert_scores(guesser.prior, keys, shares)
+    few_keys = keys_of_few(letters, guesser.suffix_length, PREFIX_LENGTH)
+    np.testing.assert_array_equal(few_keys, [key for of_model in keys for key in of_model])
+    few = guesser.joint_levels.expert_scores(guesser.prior, few_keys, shares)
     np.testing.assert_array_equal(few, guesser.expert_scores(keys, shares))
 
 
