@@ -209,7 +209,7 @@ def test_only_so_many_rows_are_kept(monkeypatch):
 
     rows = candidates.ContextRows(compute, 5)
     for contexts in ([1], [2, 1], [2], [3, 2], [1, 2, 3]):
-        found = rows.along([None, [contexts]])
+        found = rows.along([None, (contexts, [0])])
         assert found[0] is None
         assert [list(row) for row in found[1][0]] == [list(range(key, key + 5)) for key in contexts]
         assert len(rows) <= max(2, len(contexts))

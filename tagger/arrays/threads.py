@@ -36,21 +36,18 @@ class PerThread(Generic[T]):
             entry = self.local.entry = self.take(build)
         return entry
 
-    @contextmanager
-    def lent(self, build: Callable[[], T]) -> Iterator[None]:
-        """Give the calling thread an object, if it has none, until the block ends; then others may have it.
-
-        After an exception, which may have left it half changed, the object is dropped.
-        """
+    def lend(self, build: Callable[[], T]) -> T | None:
+        """Give the calling thread an object that it will give back; None if it has one already."""
         if hasattr(self.local, "entry"):
-            yield
-            return
-        entry = self.local.entry = self.take(build)
-        try:
-            yield
-        finally:
-            del self.local.entry
-        if len(self.idle) < MAX_IDLE:
+            return None
+        entry: T = self.take(build)
+        self.local.entry = entry
+        return entry
+
+    def give_back(self, entry: T, usable: bool) -> None:
+        """Take an object back that was lent to the calling thread; others may have it, if it is still usable."""
+        del self.local.entry
+        if usable and len(self.idle) < MAX_IDLE:
             self.idle.append(entry)
 
     def take(self, build: Callable[[], T]) -> T:
@@ -79,28 +76,44 @@ class Turn:
     def __init__(self) -> None:
         self.lock, self.holder = threading.Lock(), Holder()
 
-    @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Wait for the turn, and keep it until the block ends; without a global lock of the interpreter, do nothing."""
+    def take(self) -> threading.Lock | None:
+        """Wait for the turn; return what to give back, None if there is nothing to wait for, or it takes too long."""
         lock = self.lock
         if self.holder.has_turn or not has_gil():
-            yield
-            return
+            return None
         if not lock.acquire(timeout=PATIENCE):
             self.replace(lock)
-            yield
-            return
-        try:
-            self.holder.has_turn = True
-            yield
-        finally:
-            self.holder.has_turn = False
-            lock.release()
+            return None
+        self.holder.has_turn = True
+        return lock
+
+    def give_back(self, lock: threading.Lock) -> None:
+        """End the turn of the calling thread."""
+        self.holder.has_turn = False
+        lock.release()
 
     def replace(self, lost: threading.Lock | None = None) -> None:
         """Begin with a new lock, unless another thread has replaced the lost one already."""
         if lost is None or lost is self.lock:
             self.lock = threading.Lock()
+
+
+@contextmanager
+def one_at_a_time(few: bool, objects: PerThread[T], build: Callable[[], T]) -> Iterator[None]:
+    """Lend the calling thread an object until the block ends; with `few`, in turns, so that all have the same object.
+
+    After an exception, which may have left it half changed, the object is dropped.
+    """
+    turn, entry, done = TURN.take() if few else None, None, False
+    try:
+        entry = objects.lend(build)
+        yield
+        done = True
+    finally:
+        if entry is not None:
+            objects.give_back(entry, done)
+        if turn is not None:
+            TURN.give_back(turn)
 
 
 def has_gil() -> bool:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tagger.arrays.ragged import consecutive
-from tagger.arrays.threads import TURN, PerThread
+from tagger.arrays.threads import PerThread, one_at_a_time
 from tagger.chain.lattice import DenseLattice, Lattice, Scorer
 from tagger.chain.pack import batches
 from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
@@ -83,12 +83,10 @@ class Predictor(TextMethods, ABC):
         scorers: PerThread[Scorer] | None = self.__dict__.get(SCORERS)
         return scorers or self.__dict__.setdefault(SCORERS, PerThread())  # atomic
 
-    @contextmanager
-    def one_at_a_time(self, X: Sequence[Any]) -> Iterator[None]:
+    def one_at_a_time(self, X: Sequence[Any]) -> AbstractContextManager[None]:
         """Let one thread after the other work on few words; others may have its scorer after the block."""
         few = len(X) <= FEW_SENTENCES and sum(map(len, X)) <= FEW_WORDS
-        with TURN.taken() if few else nullcontext(), self.scorers().lent(self.build_scorer):
-            yield
+        return one_at_a_time(few, self.scorers(), self.build_scorer)
 
     def build_candidate_scorer(self) -> CandidateScorer | None:
         """Build a function that scores only the candidates of another model's lattice; None if there is none."""

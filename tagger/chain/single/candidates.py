@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, product
 from operator import add, mul
 from typing import Protocol
 
@@ -29,8 +29,9 @@ SPAN = 300.0  # scores of one token, and of one row, that differ by more are lef
 
 Row = Sequence[float]
 States = list[list[float]]  # by candidate, by candidate of the token before
-StepContexts = list[list[int]] | None  # by v, by u; None for a step that all paths share
-StepRows = list[list[Row]] | None
+# The contexts (u, v) of a step are start[u] + key[v]; None for a step that all paths share.
+StepContexts = tuple[list[int], list[int]] | None
+StepRows = list[list[Row]] | None  # by v, by u
 KeptStep = tuple[States, list[States], States]  # alpha; factors of arcs by v, u, w; scaled weights of arrivals by w, v
 
 
@@ -45,13 +46,12 @@ class ContextRows(dict[int, Row]):
         try:
             return self.look_up(contexts)
         except KeyError:
-            self.add({context for step in contexts if step for own in step for context in own})
+            self.add({start + key for step in contexts if step for start, key in product(*step)})
             return self.look_up(contexts)
 
     def look_up(self, contexts: Sequence[StepContexts]) -> list[StepRows]:
         """Return the rows of contexts that are there, else raise KeyError."""
-        get = self.__getitem__
-        return [step and [list(map(get, own)) for own in step] for step in contexts]
+        return [step and [[self[start + key] for start in step[0]] for key in step[1]] for step in contexts]
 
     def add(self, contexts: set[int]) -> None:
         """Compute the rows that are missing; if they would be too many, drop all others first."""
@@ -153,8 +153,7 @@ def step_contexts(tokens: Sequence[Sequence[int]], scores: SentenceScores) -> li
         if len(before) == len(here) == len(nodes) == 1:
             contexts.append(None)
         else:
-            starts = [u * stride for u in before]
-            contexts.append([[start + key for start in starts] for key in [keys[node] for node in here]])
+            contexts.append(([u * stride for u in before], [keys[node] for node in here]))
         before, here = [tags[node] for node in here], nodes
     return contexts
 
