@@ -220,6 +220,19 @@ def test_a_thread_that_waits_too_long_for_its_turn_goes_on_without(model, expect
     assert not threads.TURN.lock.locked()
 
 
+@pytest.mark.parametrize(("since", "waits", "pauses"), [(-900.0, True, 1), (0.0, True, 0), (-900.0, False, 0)])
+def test_a_thread_that_had_many_turns_lets_others_have_one(monkeypatch, since, waits, pauses):
+    monkeypatch.setattr(threads, "has_gil", lambda: True)
+    monkeypatch.setattr(threads, "SLICE", 600.0)
+    slept, turn = [], threads.Turn()
+    monkeypatch.setattr(threads.time, "sleep", slept.append)
+    turn.give_back(turn.take())
+    turn.since += since
+    turn.waiting.update([0] if waits else [])
+    turn.give_back(turn.take())
+    assert slept == [threads.PAUSE] * pauses
+
+
 @pytest.mark.usefixtures("patient")
 def test_many_sentences_need_no_turn(model, expected):
     with another_thread_has_the_turn():

@@ -211,7 +211,7 @@ def distinct(spans: StringSpans) -> tuple[np.ndarray, np.ndarray]:
     encoded = spans.encoded()
     keys = encoded.hashes
     firsts: list[np.ndarray] = [np.empty(0, np.int64)]
-    ids = np.full(len(spans), -1)
+    ids = np.full(len(spans), -1, np.int64)
     undecided = np.flatnonzero(spans.present)  # more than one round only where hashes collide
     count = 0
     while undecided.size:

@@ -85,7 +85,7 @@ class StringTable:
         spans = as_spans(strings)
         encoded = spans.encoded()
         keys = encoded.hashes
-        ids = np.full(len(spans), -1)
+        ids = np.full(len(spans), -1, np.int64)
         candidate = self.index.find(keys)  # the first id with a hash not smaller
         undecided = np.flatnonzero(spans.present)  # more than one round only where hashes collide
         while undecided.size:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
@@ -19,6 +20,8 @@ T = TypeVar("T")
 
 MAX_IDLE = 16  # objects that are kept for later
 PATIENCE = 1.0  # seconds that a thread waits for its turn
+SLICE = 0.005  # seconds that a thread may have one turn after the other while others wait
+PAUSE = 0.001  # seconds, in which one of the others takes the turn
 
 
 class PerThread(Generic[T]):
@@ -70,22 +73,38 @@ class Holder(threading.local):
 class Turn:
     """A lock for the threads of a process; a thread that has it may take it again.
 
-    A lock that a thread has waited for longer than PATIENCE is replaced.
+    A thread that works on one sentence after the other mostly gets the lock back before a waiting one has woken up.
+    That is fast, but unfair, so after SLICE it pauses. A lock that a thread has waited for longer than PATIENCE is
+    replaced.
     """
 
     def __init__(self) -> None:
         self.lock, self.holder = threading.Lock(), Holder()
+        self.last, self.since = 0, 0.0  # the thread that had the turn last, and since when
+        self.waiting: set[int] = set()  # threads
 
     def take(self) -> threading.Lock | None:
         """Wait for the turn; return what to give back, None if there is nothing to wait for, or it takes too long."""
-        lock = self.lock
         if self.holder.has_turn or not has_gil():
             return None
-        if not lock.acquire(timeout=PATIENCE):
+        thread, lock = threading.get_ident(), self.lock
+        if self.waiting and self.last == thread and time.monotonic() - self.since > SLICE:
+            time.sleep(PAUSE)
+        if not lock.acquire(blocking=False) and not self.wait(thread, lock):
             self.replace(lock)
             return None
+        if self.last != thread:
+            self.last, self.since = thread, time.monotonic()
         self.holder.has_turn = True
         return lock
+
+    def wait(self, thread: int, lock: threading.Lock) -> bool:
+        """Wait for the lock, but not longer than PATIENCE."""
+        self.waiting.add(thread)
+        try:
+            return lock.acquire(timeout=PATIENCE)
+        finally:
+            self.waiting.discard(thread)
 
     def give_back(self, lock: threading.Lock) -> None:
         """End the turn of the calling thread."""
@@ -95,7 +114,7 @@ class Turn:
     def replace(self, lost: threading.Lock | None = None) -> None:
         """Begin with a new lock, unless another thread has replaced the lost one already."""
         if lost is None or lost is self.lock:
-            self.lock = threading.Lock()
+            self.lock, self.waiting = threading.Lock(), set()
 
 
 @contextmanager

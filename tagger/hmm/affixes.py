@@ -30,7 +30,7 @@ class Letters:
 
     def __init__(self, words: Sequence[str], initial: np.ndarray | None = None) -> None:
         self.words = words
-        self.initial = np.full(len(words), INSIDE) if initial is None else initial
+        self.initial = np.full(len(words), INSIDE, np.int64) if initial is None else initial
 
     def __len__(self) -> int:
         return len(self.words)

@@ -145,7 +145,7 @@ class EmissionModel:
             return *likeliest(scores, scores + np.log(self.prior), width, ratio), ids
         words, first = split_forms(forms)
         ids, width = self.lexicon.words.find(words), min(width, len(self.prior))
-        tags, scores = np.full((len(words), width), -1), np.full((len(words), width), -np.inf)
+        tags, scores = np.full((len(words), width), -1, np.int64), np.full((len(words), width), -np.inf)
         for block, rows, P in self.sparse_blocks(words, first, ids, width):
             entries, owners, ranks = likeliest_entries(rows, P, width, ratio)
             chosen, at = rows.tags[entries], (block[owners], ranks)
@@ -177,7 +177,7 @@ class EmissionModel:
         """Return frequent words, their own tags with the `width` likeliest ones, and the guess for these, P_0."""
         K, prior = len(self.prior), self.guesser.prior
         entries, owners = self.lexicon.rows.known_entries(ids)
-        usual = np.arange(len(ids))[:, None] * K + np.argsort(-prior, kind="stable")[:width]
+        usual = np.arange(len(ids), dtype=np.int64)[:, None] * K + np.argsort(-prior, kind="stable")[:width]
         rows = RaggedRows.of(np.unique(np.append(usual, owners * K + self.lexicon.rows.tags[entries])), len(ids), K)
         return [(words, rows, prior[rows.tags])] if len(ids) else []
 
@@ -242,7 +242,7 @@ def initial_kinds(lexicon: Lexicon, words: Sequence[str], first: np.ndarray) -> 
 
     Only a word whose first letter is its only capital may be an ordinary word.
     """
-    kinds = np.full(len(words), INSIDE)
+    kinds = np.full(len(words), INSIDE, np.int64)
     places = np.flatnonzero(first)
     firsts = [words[i] for i in places.tolist()]
     lows = [word.lower() if word[1:] == word[1:].lower() else word for word in firsts]

@@ -189,7 +189,7 @@ class Guesser:
                 found.append(level.find(key))
                 continue
             seen = np.flatnonzero(found[-1] >= 0)
-            found.append(np.full(len(key), -1))
+            found.append(np.full(len(key), -1, np.int64))
             found[-1][seen] = level.find(key[seen])
         return found
 
