@@ -27,6 +27,8 @@ from tagger.crf.scorer import FeatureScorer
 from tagger.features.keys import JointIndex
 from tagger.features.template import parse_templates
 from tagger.hmm import word_tags
+from tagger.hmm.guesser import PREFIX_LENGTH
+from tagger.hmm.single.spelling import keys_of_few
 from tagger.hmm.word_tags import FirstWord, FirstWordForms
 
 WORDS = [
@@ -35,6 +37,24 @@ WORDS = [
     "e\u0301te\u0301",
     "개가",
     "짖는다",
+]
+
+
+STRANGE = [
+    "1",
+    "12a3",
+    "a--1.5",
+    "ABC",
+    "-",
+    "ÉTÉ",
+    "İx",
+    "ǅa",
+    "\ud800",
+    "\U0001d7d8x",
+    "²",
+    "x" * 40,
+    "Ab" * 20,
+    "9" * 30,
 ]
 
 
@@ -139,8 +159,8 @@ class RandomScores:
         self.steps = candidates.ContextRows(self.row, K + 1)
         self.factors = candidates.factor_rows(self.row, K + 1)
 
-    def row(self, key):
-        return np.ascontiguousarray(self.table[divmod(key, self.stride)])
+    def row(self, contexts):
+        return self.table[np.divmod(contexts, self.stride)]
 
     def arrivals(self, node, before):
         return [float(self.arriving[u, node]) for u in before]
@@ -181,22 +201,33 @@ def test_scores_that_differ_by_too_much_are_left_to_logarithms():
 
 def test_only_so_many_rows_are_kept(monkeypatch):
     monkeypatch.setattr(candidates, "ROW_CELLS", 10)
-    rows = candidates.ContextRows(lambda key: np.arange(5.0) + key, 5)
-    for key in (1, 2, 3, 1, 1):
-        assert list(rows[key]) == [key, key + 1, key + 2, key + 3, key + 4]
-        assert len(rows) <= 2
+    asked = []
+
+    def compute(contexts):
+        asked.append(sorted(contexts.tolist()))
+        return contexts[:, None] + np.arange(5.0)
+
+    rows = candidates.ContextRows(compute, 5)
+    for contexts in ([1], [2, 1], [2], [3, 2], [1, 2, 3]):
+        found = rows.along([None, (contexts, [0])])
+        assert found[0] is None
+        assert [list(row) for row in found[1][0]] == [list(range(key, key + 5)) for key in contexts]
+        assert len(rows) <= max(2, len(contexts))
+    assert asked == [[1], [2], [2, 3], [1, 2, 3]]
 
 
 def test_guesses_for_few_words_are_those_for_many():
     model = HMMTagger().fit(*tagged(200, ["N", "V", "D", "J", "."]))
     emissions = model.emission_model_
-    words = ["unseen", "The", "Xanthippe", "1,000", "x", "짖는다", "", "A-b", *WORDS]
+    words = ["unseen", "The", "Xanthippe", "1,000", "x", "짖는다", "", "A-b", *STRANGE, *WORDS]
     first = np.arange(len(words)) % 3 == 0
     ids = emissions.lexicon.words.find(words)
     letters, own = emissions.spelling(words, first, ids, np.arange(len(words)))
     guesser = emissions.guesser
     keys, shares = list(guesser.keys(letters).values()), own.dense(len(words), len(guesser.prior))
-    few = guesser.joint_levels.expert_scores(guesser.prior, keys, shares)
+    few_keys = keys_of_few(letters, guesser.suffix_length, PREFIX_LENGTH)
+    np.testing.assert_array_equal(few_keys, [key for of_model in keys for key in of_model])
+    few = guesser.joint_levels.expert_scores(guesser.prior, few_keys, shares)
     np.testing.assert_array_equal(few, guesser.expert_scores(keys, shares))
 
 

@@ -25,11 +25,56 @@ def test_what_is_free_is_between_nothing_and_a_lot():
     assert 1 << 20 < resources.free() < 1 << 50
 
 
-def test_without_proc_all_memory_counts_as_free(monkeypatch):
+@pytest.fixture
+def without_proc(monkeypatch):
     def unreadable(path):
         raise FileNotFoundError
 
     monkeypatch.setattr(resources.Path, "read_text", unreadable)
+
+
+VM_STAT = """Mach Virtual Memory Statistics: (page size of 16384 bytes)
+Pages free:                                5000.
+Pages active:                            300000.
+Pages inactive:                           40000.
+Pages speculative:                          600.
+Pages wired down:                        100000.
+Pages purgeable:                             70.
+"Translation faults":                 123456789.
+Pages occupied by compressor:             90000.
+"""
+
+
+@pytest.mark.usefixtures("without_proc")
+def test_on_macos_pages_that_can_be_had_at_once_are_free(monkeypatch):
+    calls = []
+
+    def vm_stat(command, **settings):
+        calls.append(command)
+        return subprocess.CompletedProcess(command, 0, VM_STAT)
+
+    monkeypatch.setattr(subprocess, "run", vm_stat)
+    assert resources.free() != (expected := 16384 * (5000 + 40000 + 600)) and not calls
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert resources.free() == expected
+    assert calls == [["/usr/bin/vm_stat"]]
+
+
+@pytest.mark.usefixtures("without_proc")
+@pytest.mark.parametrize("output", ["", "Pages free: 5.", "page size of 4096 bytes", None])
+def test_on_macos_without_its_statistics_all_memory_counts_as_free(monkeypatch, output):
+    def vm_stat(command, **settings):
+        if output is None:
+            raise FileNotFoundError
+        return subprocess.CompletedProcess(command, 0, output)
+
+    monkeypatch.setattr(subprocess, "run", vm_stat)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert resources.free() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.usefixtures("without_proc")
+def test_without_proc_all_memory_counts_as_free(monkeypatch):
     assert resources.free() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     monkeypatch.delattr(os, "sysconf")
     assert resources.free() is None

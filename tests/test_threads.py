@@ -4,15 +4,18 @@ import copy
 import gc
 import multiprocessing
 import pickle
+import sys
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 
 import pytest
 from test_models import MODELS, TAGS, WORDS
 
 from tagger import HMMTagger
+from tagger.arrays import threads
 from tagger.models.ensemble import Ensemble
 from tagger.words import cache as word_cache
 
@@ -150,6 +153,107 @@ def test_a_process_may_be_forked_while_other_threads_tag(model, expected):
         stop.set()
         thread.join()
     assert found == expected
+
+
+# Turns of threads that tag few words
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """Threads wait for their turn longer than a test lasts."""
+    monkeypatch.setattr(threads, "PATIENCE", 600.0)
+    monkeypatch.setattr(threads, "has_gil", lambda: True)
+
+
+@contextmanager
+def another_thread_has_the_turn():
+    taken, done = threading.Event(), threading.Event()
+
+    def hold():
+        turn = threads.TURN.take()
+        taken.set()
+        done.wait(60)
+        threads.TURN.give_back(turn)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        assert taken.wait(60)
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def one_by_one(given):
+    return [given.predict([words])[0] for words in TEXT]
+
+
+@pytest.mark.usefixtures("patient")
+def test_threads_that_tag_single_sentences_share_one_scorer(model, expected):
+    built = []
+    build = model.build_scorer
+    model.__dict__["build_scorer"] = lambda: built.append(1) or build()
+    assert in_threads(lambda i: one_by_one(model)) == [expected] * THREADS
+    assert len(built) == 1
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_turn_ends_with_its_sentence_also_after_an_error(model):
+    with pytest.raises(RuntimeError, match="in the middle"), model.one_at_a_time(WORDS[:1]):
+        scorer = model.scorer()
+        assert threads.TURN.take() is None  # the same thread has it already
+        raise RuntimeError("in the middle")
+    assert not threads.TURN.lock.locked()
+    with model.one_at_a_time(WORDS[:1]):
+        assert threads.TURN.lock.locked()
+        assert model.scorer() is not scorer  # which may be half changed
+
+
+def test_a_thread_that_waits_too_long_for_its_turn_goes_on_without(model, expected, monkeypatch):
+    monkeypatch.setattr(threads, "PATIENCE", 0.01)
+    monkeypatch.setattr(threads, "has_gil", lambda: True)
+    with another_thread_has_the_turn():
+        lost = threads.TURN.lock
+        assert one_by_one(model) == expected
+        assert threads.TURN.lock is not lost
+    assert not threads.TURN.lock.locked()
+
+
+@pytest.mark.parametrize(("since", "waits", "pauses"), [(-900.0, True, 1), (0.0, True, 0), (-900.0, False, 0)])
+def test_a_thread_that_had_many_turns_lets_others_have_one(monkeypatch, since, waits, pauses):
+    monkeypatch.setattr(threads, "has_gil", lambda: True)
+    monkeypatch.setattr(threads, "SLICE", 600.0)
+    slept, turn = [], threads.Turn()
+    monkeypatch.setattr(threads.time, "sleep", slept.append)
+    turn.give_back(turn.take())
+    turn.since += since
+    turn.waiting.update([0] if waits else [])
+    turn.give_back(turn.take())
+    assert slept == [threads.PAUSE] * pauses
+
+
+@pytest.mark.usefixtures("patient")
+def test_many_sentences_need_no_turn(model, expected):
+    with another_thread_has_the_turn():
+        assert model.predict(TEXT) == expected
+
+
+def test_without_a_global_lock_of_the_interpreter_there_are_no_turns(model, expected, monkeypatch):
+    monkeypatch.setattr(threads, "PATIENCE", 600.0)
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: True, raising=False)
+    with another_thread_has_the_turn():
+        monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False)
+        assert one_by_one(model) == expected
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.usefixtures("patient")
+def test_a_process_forked_in_the_turn_of_another_thread_begins_with_its_own(model, expected):
+    model.predict(TEXT[:1])
+    with another_thread_has_the_turn(), multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(one_by_one, (model,)).get(60) == expected
 
 
 def test_what_is_learned_anew_is_used(model, tmp_path):

@@ -8,7 +8,8 @@ Read in this order:
 - `string_spans`: many strings as spans of one text, cut and hashed without copying;
 - `hash_index`: find numbers by their hashes;
 - `string_table`: an immutable set of strings, stored as one UTF-8 blob;
-- `caching`: cached attributes and objects per thread, without locks.
+- `caching`: cached attributes, without locks;
+- `threads`: objects that serve one thread at a time, and turns.
 
 The idea: one NumPy operation handles a whole corpus or vocabulary at once; no Python object per token.
 """

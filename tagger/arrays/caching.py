@@ -1,4 +1,4 @@
-"""Cached attributes and one object per thread, without locks.
+"""Cached attributes, without locks.
 
 `functools.cached_property` has a lock per class before Python 3.12: threads wait for each other at different objects,
 and a process that is forked while another thread computes waits for ever. Here two threads may compute a value twice;
@@ -7,7 +7,6 @@ one of the two is kept.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
@@ -36,21 +35,3 @@ class cached_property(Generic[T]):  # noqa: N801 - the name of the one it replac
             return self
         value: T = instance.__dict__.setdefault(self.name, self.compute(instance))
         return value
-
-
-class PerThread(Generic[T]):
-    """One object for each thread. Copies and pickles begin empty."""
-
-    def __init__(self) -> None:
-        self.local = threading.local()
-
-    def get(self, build: Callable[[], T]) -> T:
-        """Return the object of the calling thread; build it if there is none."""
-        try:
-            entry: T = self.local.entry
-        except AttributeError:
-            entry = self.local.entry = build()
-        return entry
-
-    def __reduce__(self) -> tuple[type[PerThread[Any]], tuple[()]]:
-        return PerThread, ()

@@ -36,6 +36,13 @@ class HashIndex:
             smaller = smaller[self.numbers[indices[smaller]] < wanted[smaller]]
         return indices
 
+    def find_one(self, wanted: int) -> int:
+        """Return the first index whose number is not smaller than one wanted number."""
+        i, numbers = int(self.starts[wanted >> int(self.shift)]), self.numbers
+        while int(numbers[i]) < wanted:
+            i += 1
+        return i
+
 
 class Keys:
     """Index of distinct integers in any order; multiplication makes hashes of them."""

@@ -18,7 +18,7 @@ SLOTS_PER_KEY = 8  # so that about one absent key in this many has to be searche
 def find_keys(table: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """Return the index of each key (n,) in an ascending table, -1 for absent keys."""
     if not len(table):
-        return np.full(keys.shape, -1)
+        return np.full(keys.shape, -1, np.int64)
     index = np.minimum(np.searchsorted(table, keys), len(table) - 1)
     return np.where(table[index] == keys, index, -1)
 

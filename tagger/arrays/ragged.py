@@ -35,7 +35,7 @@ class RaggedRows:
     @property
     def owners(self) -> np.ndarray:
         """Row of each entry (entries,)."""
-        return np.repeat(np.arange(len(self)), self.widths)
+        return np.repeat(np.arange(len(self), dtype=np.int64), self.widths)
 
     def entries(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """List the entries of the given rows, row after row, and the width of each."""

@@ -19,6 +19,8 @@ from tagger.arrays.ragged import consecutive, ranges
 
 P = 0x9E3779B97F4A7C15  # odd: 2^64 over the golden ratio
 SPANS_TOGETHER = 1 << 14  # hashed and copied together: the work arrays are 8 times as large as their bytes
+MIX = 0xBF58476D1CE4E5B9
+BITS_64 = (1 << 64) - 1
 P_INVERSE = pow(P, -1, 1 << 64)
 
 
@@ -178,8 +180,20 @@ def hashes_of_part(blob: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np
     keys = (sums[ends] - sums[starts]) * powers(P_INVERSE, len(blob) + 1)[starts]
     # mix: shifts and a product, so that every bit of the sum changes the highest bits, by which tables are sorted
     keys ^= keys >> np.uint64(31)
-    keys *= np.uint64(0xBF58476D1CE4E5B9)
+    keys *= np.uint64(MIX)
     return keys ^ (keys >> np.uint64(29))
+
+
+def hash_of(encoded: bytes) -> int:
+    """Compute the hash of one string, as `hashes` does."""
+    key, factor = 0, 1
+    for byte in encoded:
+        key += (byte + 1) * factor
+        factor = factor * P & BITS_64
+    key &= BITS_64
+    key ^= key >> 31
+    key = key * MIX & BITS_64
+    return key ^ (key >> 29)
 
 
 def powers(base: int, count: int) -> np.ndarray:
@@ -197,7 +211,7 @@ def distinct(spans: StringSpans) -> tuple[np.ndarray, np.ndarray]:
     encoded = spans.encoded()
     keys = encoded.hashes
     firsts: list[np.ndarray] = [np.empty(0, np.int64)]
-    ids = np.full(len(spans), -1)
+    ids = np.full(len(spans), -1, np.int64)
     undecided = np.flatnonzero(spans.present)  # more than one round only where hashes collide
     count = 0
     while undecided.size:

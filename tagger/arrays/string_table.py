@@ -16,8 +16,9 @@ from tagger.arrays.caching import cached_property
 from tagger.arrays.hash_index import HashIndex
 from tagger.arrays.npz import Archive, Arrays, narrow
 from tagger.arrays.ragged import sums_to
-from tagger.arrays.string_spans import SPANS_TOGETHER, ByteStrings, StringSpans
+from tagger.arrays.string_spans import SPANS_TOGETHER, ByteStrings, StringSpans, hash_of
 
+FEW_STRINGS = 8  # that are looked up one by one
 MAX_COLLISIONS = 8  # strings of one hash: rarely 2 by chance; a hostile file could make every search long
 
 
@@ -79,10 +80,12 @@ class StringTable:
 
     def find(self, strings: Sequence[str] | StringSpans) -> np.ndarray:
         """Return the id of each string, -1 for absent strings."""
+        if len(strings) <= FEW_STRINGS and not isinstance(strings, StringSpans):
+            return np.array([self.find_one(string) for string in strings], np.int64)
         spans = as_spans(strings)
         encoded = spans.encoded()
         keys = encoded.hashes
-        ids = np.full(len(spans), -1)
+        ids = np.full(len(spans), -1, np.int64)
         candidate = self.index.find(keys)  # the first id with a hash not smaller
         undecided = np.flatnonzero(spans.present)  # more than one round only where hashes collide
         while undecided.size:
@@ -105,6 +108,17 @@ class StringTable:
         found = np.full(len(table), -1)
         found[likely] = ids[likely]
         return found
+
+    def find_one(self, string: str) -> int:
+        """Return the id of a string, -1 if it is absent; for a few strings faster than arrays are."""
+        encoded = string.encode("utf-8", "surrogatepass")
+        key, blob, starts, ends = hash_of(encoded), self.encoded.blob, self.encoded.starts, self.encoded.ends
+        i = self.index.find_one(key)
+        while i < len(self.hashes) and int(self.hashes[i]) == key:  # more than one round only where hashes collide
+            if blob[starts[i] : ends[i]].tobytes() == encoded:
+                return i
+            i += 1
+        return -1
 
     def find_in_any_case(self, strings: Sequence[str]) -> np.ndarray:
         """Return the id of each string, else that of its lower-case form, else -1."""

@@ -33,7 +33,7 @@ class Candidates:
     @cached_property
     def tokens(self) -> np.ndarray:
         """The token of each node, (nodes,)."""
-        return np.repeat(np.arange(len(self.widths)), self.widths)
+        return np.repeat(np.arange(len(self.widths), dtype=np.int64), self.widths)
 
     def dense(self, values: np.ndarray, K: int) -> np.ndarray:
         """Lay out values (nodes,) by token and tag, (N, K), with zeros elsewhere."""
@@ -43,7 +43,7 @@ class Candidates:
 
     def nodes_of(self, tags: np.ndarray) -> np.ndarray:
         """Find the node of each token (N,) that has this tag, -1 where it is no candidate."""
-        nodes = np.full(len(self.widths), -1)
+        nodes = np.full(len(self.widths), -1, np.int64)
         places = np.flatnonzero(self.tags == tags[self.tokens])
         nodes[self.tokens[places]] = places
         return nodes

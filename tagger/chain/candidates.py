@@ -114,7 +114,7 @@ class Trellis:
     def there(self) -> np.ndarray:
         """Slot of the node before that of each state, (states,), for order 2."""
         slots = np.cumsum(self.row_nodes) - self.row_nodes  # first of each row
-        begins = len(self.slot_states) + np.arange(self.first)
+        begins = len(self.slot_states) + np.arange(self.first, dtype=np.int64)
         rows_before = np.append(begins, slots[self.pack.before])
         return np.repeat(rows_before, np.diff(self.bounds)) + ranges(self.slot_states)
 
@@ -171,7 +171,11 @@ def with_marks(widths: np.ndarray, lengths: np.ndarray, order: int) -> tuple[np.
     """Lay out sentences with `order` marks before and one after each; return tokens, widths and first nodes."""
     token = consecutive(np.cumsum(lengths + order + 1) - lengths - 1, lengths)  # positions of the tokens
     positions = int((lengths + order + 1).sum())
-    tokens, width, first = np.full(positions, MARK), np.ones(positions, np.int64), np.full(positions, widths.sum())
+    tokens, width, first = (
+        np.full(positions, MARK, np.int64),
+        np.ones(positions, np.int64),
+        np.full(positions, widths.sum(), np.int64),
+    )
     tokens[token], width[token], first[token] = np.arange(len(widths)), widths, np.cumsum(widths) - widths
     return tokens, width, first
 

@@ -148,7 +148,7 @@ class DenseMax(Dense):
         return self.states_of(int(self.pack.before[row - self.pack.first])), scores
 
     def states_of(self, row: int) -> np.ndarray:
-        return np.arange(row * self.K, (row + 1) * self.K)
+        return np.arange(row * self.K, (row + 1) * self.K, dtype=np.int64)
 
     def tags(self, states: np.ndarray) -> np.ndarray:
         return states % self.K

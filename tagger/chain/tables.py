@@ -65,7 +65,7 @@ def lattice_tables(lattice: Lattice) -> Tables | None:
     """Compute the tables of a lattice of one sentence that has tokens; None if the lattice has no chain."""
     if isinstance(lattice, DenseLattice):
         N, K = lattice.chain.emissions.shape
-        trellis = Trellis(np.full(N, K), np.array([N]), 1, cut=False)
+        trellis = Trellis(np.full(N, K, np.int64), np.array([N]), 1, cut=False)
         scores: TrellisScores = DenseScores.of(lattice.chain, trellis)
         return trellis_tables(trellis, scores, np.append(np.tile(np.arange(K), N), K))
     if isinstance(lattice, CandidateLattice):
@@ -91,7 +91,7 @@ def trellis_tables(trellis: Trellis, scores: TrellisScores, node_tags: np.ndarra
         tags=node_tags[trellis.nodes[np.stack(slots, axis=1)]],
         emissions=total.arrivals,
         delta=delta,
-        pointers=np.concatenate([np.full(trellis.first, -1), *pointers]),
+        pointers=np.concatenate([np.full(trellis.first, -1, np.int64), *pointers]),
         alpha=alpha,
         beta=beta,
         probabilities=total.probabilities(alpha, beta, log_z),

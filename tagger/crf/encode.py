@@ -137,7 +137,7 @@ def encode_corpus(
     if threshold is not None:
         corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold, scheme)
         lexicon = lexicon if init else hmm.lexicon_  # the same words and counts
-    all_steps = np.arange(K * K) if settings.selection().all_transitions else None
+    all_steps = np.arange(K * K, dtype=np.int64) if settings.selection().all_transitions else None
     layout = ParameterLayout(corpus, part.counts, all_steps, order=settings.order)
     encoding = Encoding(corpus, layout, tag_set, template, lexicon, part.seen, threshold, hmm, missed, scheme, lists)
     return continue_from(init, encoding, part.counts) if init else encoding

@@ -61,7 +61,7 @@ class FewTokens:
         """Add the weights of the features of several words to the emissions (N, K)."""
         templates, (N, K) = self.of_several, E.shape
         own = np.array([values[name][windows.around] for name in self.functions])
-        rows = np.broadcast_to(np.arange(0, N * K, K), (len(templates.numbers), N))
+        rows = np.broadcast_to(np.arange(0, N * K, K, dtype=np.int64), (len(templates.numbers), N))
         params, cells = self.parameters(templates, templates.keys(own, windows.places), rows)
         np.add.at(E.reshape(-1), cells, self.weights[params])  # one after the other, also where cells are equal
 

@@ -280,7 +280,7 @@ class PenalizedLikelihood(Objective):
 
 def open_rows(choices: Choices, order: np.ndarray, packs: list[slice]) -> list[tuple[np.ndarray, np.ndarray] | None]:
     """For each pack, list the rows whose tag is open and the tags allowed there (rows, K); None if there are none."""
-    place = np.full(len(order) and int(order.max()) + 1, -1)  # of each token among the choices, -1 for none
+    place = np.full(len(order) and int(order.max()) + 1, -1, np.int64)  # of each token among the choices, -1 for none
     inside = choices.tokens < len(place)
     place[choices.tokens[inside]] = np.flatnonzero(inside)
     open_by_pack = []

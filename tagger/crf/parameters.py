@@ -151,7 +151,7 @@ class ParameterLayout:
 def tag_trigrams(corpus: EncodedCorpus) -> tuple[np.ndarray, np.ndarray]:
     """Count the tag trigrams, with the mark K before and after sentences; open tags have none."""
     width, T = corpus.K + 1, corpus.lengths[corpus.lengths > 0]
-    marked = np.full(len(corpus.tags) + 3 * len(T), corpus.K)  # two marks before each sentence, one after
+    marked = np.full(len(corpus.tags) + 3 * len(T), corpus.K, np.int64)  # two marks before each sentence, one after
     marked[consecutive(np.cumsum(T + 3) - T - 1, T)] = corpus.tags
     u, v, w = marked[:-2], marked[1:-1], marked[2:]
     inside = (v != corpus.K) | (u == corpus.K)  # a mark after a tag ends a sentence

@@ -134,7 +134,7 @@ class ValueMatrix:
         F, W = len(features), corpus.tag_parts.columns
         bounds = np.searchsorted(triples.rows, np.arange(N + 1))
         matrix = csr_array((triples.values.astype(dtype), columns.astype(np.int32), bounds), shape=(N, F))
-        cells = np.repeat(np.arange(F) * W, widths) + rows.tags[params]
+        cells = np.repeat(np.arange(F, dtype=np.int64) * W, widths) + rows.tags[params]
         return cls(params, cells, [matrix[own] for own in packs], (F, W))
 
     def weights(self, w: np.ndarray) -> np.ndarray:

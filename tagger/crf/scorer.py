@@ -245,7 +245,7 @@ class TemplateCells:
         bounds = features.rows.bounds[first : end + 1]
         self.first, self.columns = int(bounds[0]), columns  # the first parameter
         tags = features.rows.tags[bounds[0] : bounds[-1]]
-        self.keys = AscendingKeys(np.repeat(np.arange(first, end) * columns, np.diff(bounds)) + tags)
+        self.keys = AscendingKeys(np.repeat(np.arange(first, end, dtype=np.int64) * columns, np.diff(bounds)) + tags)
 
     def find(self, features: np.ndarray, tags: np.ndarray) -> np.ndarray:
         """Return the parameter of each feature with a tag, -1 where there is none."""

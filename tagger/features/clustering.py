@@ -158,7 +158,7 @@ class NeighbourCounter:
         # One long line of word ids, with the mark V before and after every sentence; a word without an id is V + 1.
         # Word i of the block, in sentence b, is at place i + b + 1, because b + 1 marks come before it.
         sizes = np.fromiter(map(len, block), np.int64, len(block))
-        line = np.full(int(sizes.sum()) + len(block) + 1, V)
+        line = np.full(int(sizes.sum()) + len(block) + 1, V, np.int64)
         line[np.arange(sizes.sum()) + np.repeat(np.arange(len(block)) + 1, sizes)] = [
             self.ids.get(word, V + 1) for word in chain.from_iterable(block)
         ]

@@ -62,7 +62,7 @@ class Features:
     classes: WordClasses | None = None  # if a template names any
 
     def __post_init__(self) -> None:
-        self.bases = np.cumsum([0, *map(len, self.keys)])  # first feature of each template
+        self.bases = np.cumsum([0, *map(len, self.keys)], dtype=np.int64)  # first feature of each template
         self.functions = functions_of(self.templates)
         self.sources, self.valued = sources_of(self.templates), valued_sources(self.templates)
         self.radix = len(self.strings) + MARKS
@@ -167,7 +167,7 @@ class Features:
         for row in chain.from_iterable(ids):
             used[row] = True
         strings = self.strings.taken(np.flatnonzero(used[:-MARKS]))
-        place = np.cumsum(used) - used  # of each old id among those used; the marks come last in both
+        place = np.cumsum(used, dtype=np.int64) - used  # of each old id among those used; the marks come last in both
         place[-MARKS:] = len(strings) + np.arange(MARKS)
         joined = [join([place[row] for row in rows], len(strings) + MARKS) for rows in ids]
         return Features(self.templates, strings, joined, RaggedRows(widths[alive], self.rows.tags[keep]), self.classes)
@@ -289,7 +289,7 @@ def count_parameters(
     is_part = (columns >= tag_parts.K) & (columns < tag_parts.columns)
     whole = np.where(is_part, 0, counts)  # a token counts once, not once more for each part of its tag
     frequent = np.bincount(inverse, weights=whole[there], minlength=len(distinct_keys)) >= min_count
-    number = np.cumsum(frequent) - 1  # of a key among those kept
+    number = np.cumsum(frequent, dtype=np.int64) - 1  # of a key among those kept
     kept = frequent[inverse]
     cells = number[inverse[kept]] * tag_parts.all_columns + columns[there][kept]
     distinct_cells, place = np.unique(cells, return_inverse=True)

@@ -57,7 +57,7 @@ class TagParts:
         """The columns of every tag, (K, most columns of a tag): its own, those of its parts, and -1 after the last."""
         tags, parts = np.nonzero(self.matrix.T)
         rank = ranges(np.bincount(tags, minlength=self.K))  # of each part among those of its tag
-        table = np.full((self.K, 2 + rank.max(initial=-1)), -1)
+        table = np.full((self.K, 2 + rank.max(initial=-1)), -1, np.int64)
         table[:, 0] = np.arange(self.K)
         table[tags, 1 + rank] = self.K + parts
         return table
@@ -83,7 +83,7 @@ class TagParts:
         owners, parts = np.nonzero(self.matrix.T)
         rows = RaggedRows(np.bincount(owners, minlength=self.K), parts)
         entries, widths = rows.entries(tags)
-        places = np.arange(len(tags))
+        places = np.arange(len(tags), dtype=np.int64)
         return np.append(places, np.repeat(places, widths)), np.append(tags, self.K + rows.tags[entries])
 
 

@@ -100,7 +100,7 @@ class NamedValues:
         """List the pairs of these rows, row after row: the place of the row, the number of the name, the value."""
         widths = self.bounds[rows + 1] - self.bounds[rows]
         pairs = consecutive(self.bounds[rows], widths)
-        return np.repeat(np.arange(len(rows)), widths), self.numbers[pairs], self.values[pairs]
+        return np.repeat(np.arange(len(rows), dtype=np.int64), widths), self.numbers[pairs], self.values[pairs]
 
     def in_fixed_order(self) -> Iterator[bytes]:
         """Yield all rows as bytes, whatever the order in which names came, as those of a set do in another process."""

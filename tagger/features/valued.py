@@ -62,7 +62,7 @@ def template_triples(
         ids = ids[numbers]
     else:
         ids = find(token_keys(template, values, windows, radix))
-        rows = np.arange(len(ids))
+        rows = np.arange(len(ids), dtype=np.int64)
         with np.errstate(over="ignore", invalid="ignore"):
             amounts = reduce(np.multiply, (valued.numbers(str(c.column), c.offset) for c in template.valued))
         check_products(amounts, template)
@@ -82,7 +82,7 @@ def count_values(
     frequent = np.bincount(inverse, minlength=len(keys)) >= min_count
     cells = inverse * K + tags[triples.rows]
     if selection.all_states or len(keys) * K <= SORTING_CELLS * len(cells):
-        seen = np.arange(len(keys) * K)
+        seen = np.arange(len(keys) * K, dtype=np.int64)
         if not selection.all_states:
             seen = seen[np.bincount(cells, minlength=len(seen)) > 0]
         sums, squares = (np.bincount(cells, v, minlength=len(keys) * K)[seen] for v in powers(triples.values))
@@ -93,7 +93,7 @@ def count_values(
     if selection.min_value is not None:
         kept &= sums >= selection.min_value
     alive = np.bincount(seen[kept] // K, minlength=len(keys)) > 0
-    number = np.cumsum(alive) - 1  # of a key among those kept
+    number = np.cumsum(alive, dtype=np.int64) - 1  # of a key among those kept
     return keys[alive], number[seen[kept] // K] * tag_parts.all_columns + seen[kept] % K, squares[kept]
 
 
@@ -102,7 +102,7 @@ def distinct(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if numbers.max(initial=0) > 4 * len(numbers) + 1000:
         return np.unique(numbers, return_inverse=True)
     there = np.bincount(numbers) > 0
-    return np.flatnonzero(there), (np.cumsum(there) - 1)[numbers]
+    return np.flatnonzero(there), (np.cumsum(there, dtype=np.int64) - 1)[numbers]
 
 
 def powers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import sys
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -47,8 +48,22 @@ def free_in_machine() -> int | None:
     with suppress(OSError):
         match = re.search(r"MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text())
         return int(match[1]) << 10 if match else None
+    if sys.platform == "darwin" and (size := free_on_macos()) is not None:
+        return size
     with suppress(AttributeError, OSError, ValueError):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
+def free_on_macos() -> int | None:
+    """Return the bytes of pages that are free or can be freed at once, as `vm_stat` counts them; None if it fails."""
+    import subprocess
+
+    with suppress(OSError, subprocess.SubprocessError):
+        output = subprocess.run(["/usr/bin/vm_stat"], capture_output=True, text=True, timeout=5, check=True).stdout
+        size = re.search(r"page size of (\d+) bytes", output)
+        pages = re.findall(r"^Pages (?:free|inactive|speculative): *(\d+)", output, re.MULTILINE)
+        return int(size[1]) * sum(map(int, pages)) if size and pages else None
     return None
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tagger.arrays.caching import cached_property
 from tagger.arrays.string_spans import code_points, powers
 
 Q = 0xD1342543DE82EF95
@@ -28,21 +29,54 @@ class Letters:
     """
 
     def __init__(self, words: Sequence[str], initial: np.ndarray | None = None) -> None:
-        codes, self.lengths = code_points(words)
         self.words = words
-        self.initial = np.full(len(words), INSIDE) if initial is None else initial
-        self.ends = np.cumsum(self.lengths)
-        self.starts = self.ends - self.lengths
-        # Case and class are looked up once per distinct character, then gathered.
+        self.initial = np.full(len(words), INSIDE, np.int64) if initial is None else initial
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """The number of letters of each word, (B,)."""
+        return np.fromiter(map(len, self.words), np.int64, len(self.words))
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """The place after the last letter of each word, (B,)."""
+        return np.cumsum(self.lengths)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """The place of the first letter of each word, (B,)."""
+        return np.asarray(self.ends - self.lengths)
+
+    @property
+    def low(self) -> np.ndarray:
+        """The code point of each letter in lower case."""
+        return self.of_letters[0]
+
+    @property
+    def classes(self) -> np.ndarray:
+        """The class of each letter."""
+        return self.of_letters[1]
+
+    @property
+    def hyphens(self) -> np.ndarray:
+        """Whether each letter is a hyphen."""
+        return self.of_letters[2]
+
+    @cached_property
+    def of_letters(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`low`, `classes` and `hyphens`; case and class are found once per distinct character, then gathered."""
+        codes, _ = code_points(self.words)
         present = np.zeros(int(codes.max(initial=0)) + 1, bool)
         present[codes] = True
         distinct = np.flatnonzero(present)
         letters = [chr(code) for code in distinct.tolist()]
         low, classes = np.zeros(len(present), np.uint64), np.zeros(len(present), np.int8)
-        low[distinct] = [ord(letter.lower()[0]) for letter in letters]
+        low[distinct] = [low_code(letter) for letter in letters]
         classes[distinct] = [letter_class(letter) for letter in letters]
-        self.low, self.classes = low[codes], classes[codes]
-        self.hyphens = codes == ord("-")
+        return low[codes], classes[codes], codes == ord("-")
 
     def any(self, letters: np.ndarray) -> np.ndarray:
         """Return True (B,) for each word with a letter that is True in `letters`."""
@@ -109,6 +143,11 @@ class Letters:
         letters = np.append(self.low, np.uint64(0))[np.where(long_enough, position(n), -1)]
         keys = np.cumsum((letters + np.uint64(1)) * powers(Q, max_length)[:, None], axis=0, dtype=np.uint64)
         return np.where(long_enough, keys, NO_KEY)
+
+
+def low_code(letter: str) -> int:
+    """Return the code point of a character in lower case; of several, the first."""
+    return ord(letter.lower()[0])
 
 
 def letter_class(letter: str) -> int:

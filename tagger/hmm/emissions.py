@@ -17,6 +17,7 @@ from itertools import chain
 
 import numpy as np
 
+from tagger.arrays.caching import cached_property
 from tagger.arrays.npz import MIN_POSITIVE, Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows, ranges
 from tagger.errors import TrainingError
@@ -102,11 +103,21 @@ class EmissionModel:
 
     def seen(self, ids: np.ndarray) -> np.ndarray:
         """Return how often words of the lexicon, or -1, were seen."""
-        return np.asarray(np.append(self.lexicon.totals, 0)[ids])
+        return np.asarray(self.totals[ids])
+
+    @cached_property
+    def totals(self) -> np.ndarray:
+        """How often each word of the lexicon was seen; the last number is 0, for an unseen word."""
+        return np.append(self.lexicon.totals, 0)
+
+    @cached_property
+    def tokens(self) -> int:
+        """The number of training tokens."""
+        return int(self.lexicon.counts.sum())
 
     def guess_share(self, seen: np.ndarray) -> np.ndarray:
         """Compute λ / (count(x) + λ) · P(x), the factor of the guess, of words seen that often; 0 counts as 1."""
-        return np.asarray(self.strength / (seen + self.strength) * np.maximum(seen, 1) / self.lexicon.counts.sum())
+        return np.asarray(self.strength / (seen + self.strength) * np.maximum(seen, 1) / self.tokens)
 
     def spelling(
         self, words: Sequence[str], first: np.ndarray, ids: np.ndarray, rare: np.ndarray
@@ -134,7 +145,7 @@ class EmissionModel:
             return *likeliest(scores, scores + np.log(self.prior), width, ratio), ids
         words, first = split_forms(forms)
         ids, width = self.lexicon.words.find(words), min(width, len(self.prior))
-        tags, scores = np.full((len(words), width), -1), np.full((len(words), width), -np.inf)
+        tags, scores = np.full((len(words), width), -1, np.int64), np.full((len(words), width), -np.inf)
         for block, rows, P in self.sparse_blocks(words, first, ids, width):
             entries, owners, ranks = likeliest_entries(rows, P, width, ratio)
             chosen, at = rows.tags[entries], (block[owners], ranks)
@@ -166,7 +177,7 @@ class EmissionModel:
         """Return frequent words, their own tags with the `width` likeliest ones, and the guess for these, P_0."""
         K, prior = len(self.prior), self.guesser.prior
         entries, owners = self.lexicon.rows.known_entries(ids)
-        usual = np.arange(len(ids))[:, None] * K + np.argsort(-prior, kind="stable")[:width]
+        usual = np.arange(len(ids), dtype=np.int64)[:, None] * K + np.argsort(-prior, kind="stable")[:width]
         rows = RaggedRows.of(np.unique(np.append(usual, owners * K + self.lexicon.rows.tags[entries])), len(ids), K)
         return [(words, rows, prior[rows.tags])] if len(ids) else []
 
@@ -231,7 +242,7 @@ def initial_kinds(lexicon: Lexicon, words: Sequence[str], first: np.ndarray) -> 
 
     Only a word whose first letter is its only capital may be an ordinary word.
     """
-    kinds = np.full(len(words), INSIDE)
+    kinds = np.full(len(words), INSIDE, np.int64)
     places = np.flatnonzero(first)
     firsts = [words[i] for i in places.tolist()]
     lows = [word.lower() if word[1:] == word[1:].lower() else word for word in firsts]

@@ -32,7 +32,7 @@ from tagger.arrays.ragged import RaggedRows, sums_to
 from tagger.features.word_classes import WordClasses
 from tagger.hmm.affixes import Letters, combine_keys
 from tagger.hmm.opinion_pool import fit_weights, keep_likely_tags, pool
-from tagger.hmm.single.spelling import FEW_WORDS, JointLevels
+from tagger.hmm.single.spelling import FEW_WORDS, JointLevels, keys_of_few
 from tagger.hmm.sparse_guess import OwnShares, SparseGuess, SparsePool
 from tagger.hmm.spelling_levels import Level, SpellingKeys, key_arrays, learn_levels, restore_keys, split_levels
 
@@ -147,20 +147,23 @@ class Guesser:
         own = own or OwnShares.none()
         if self.few_tags:
             return self.dense(letters, own)
-        P = np.empty((len(letters.lengths), len(self.prior)))
+        P = np.empty((len(letters), len(self.prior)))
         for block, guess in self.sparse(letters, own, 1):
             P[block] = guess.dense()
         return P
 
     def dense(self, letters: Letters, own: OwnShares) -> np.ndarray:
         """Compute P(tag) (words, K) from the scores of all models for all tags."""
-        words, K = len(letters.lengths), len(self.prior)
+        words, K = len(letters), len(self.prior)
         P, own_shares = np.empty((words, K)), own.dense(words, K)
         if not words:
             return P
-        keys = self.keys(letters).values()
         if words <= FEW_WORDS and self.joint_levels.fits:
-            return pool(self.weights, self.joint_levels.expert_scores(self.prior, list(keys), own_shares))[0]
+            few_keys = keys_of_few(letters, self.suffix_length, PREFIX_LENGTH)
+            if self.classes is not None:
+                few_keys = np.concatenate([few_keys, class_keys(letters.words, few_keys[0], self.classes)])
+            return pool(self.weights, self.joint_levels.expert_scores(self.prior, few_keys, own_shares))[0]
+        keys = self.keys(letters).values()
         for block in self.blocks(words):
             P[block], _ = pool(self.weights, self.expert_scores(take_words(keys, block), own_shares[block]))
         return P
@@ -169,7 +172,7 @@ class Guesser:
         """Yield the guesses of blocks of words, with the `width` likeliest tags of each word among their rows."""
         keys = self.keys(letters)
         found = [self.find(i, of_model, NESTED_LEVELS.get(name)) for i, (name, of_model) in enumerate(keys.items())]
-        for block in self.blocks(len(letters.lengths), SPARSE_CELLS):
+        for block in self.blocks(len(letters), SPARSE_CELLS):
             pool = SparsePool(self.prior, self.weights, own.block(block.start, block.stop), block.stop - block.start)
             for i, (name, levels) in enumerate(zip(keys, self.spelling_models, strict=True)):
                 pool.add_model(i, levels, [index[block] for index in found[i]], GENERAL_LEVELS.get(name, 0))
@@ -186,7 +189,7 @@ class Guesser:
                 found.append(level.find(key))
                 continue
             seen = np.flatnonzero(found[-1] >= 0)
-            found.append(np.full(len(key), -1))
+            found.append(np.full(len(key), -1, np.int64))
             found[-1][seen] = level.find(key[seen])
         return found
 

@@ -194,10 +194,10 @@ class SparsePool:
         K, (groups, scores) = len(self.prior), self.groups()
         width = min(width, K)
         likely = np.argpartition(scores, K - width, axis=1)[:, K - width :]
-        self.is_specific[(np.arange(self.words) * K)[:, None] + likely[groups]] = True
+        self.is_specific[(np.arange(self.words, dtype=np.int64) * K)[:, None] + likely[groups]] = True
         cells = np.flatnonzero(self.is_specific)
-        bounds = np.searchsorted(cells, np.arange(self.words + 1) * K)
-        owners = np.repeat(np.arange(self.words), np.diff(bounds))
+        bounds = np.searchsorted(cells, np.arange(self.words + 1, dtype=np.int64) * K)
+        owners = np.repeat(np.arange(self.words, dtype=np.int64), np.diff(bounds))
         tags = cells - owners * K
         P = self.scores_at(cells, owners, tags)
         # All numbers are divided by the largest of the word before they are summed to Z.

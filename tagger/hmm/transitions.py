@@ -40,7 +40,12 @@ class Steps:
         steps = len(tags) + len(lengths)  # each sentence has one more than tokens
         place = np.arange(len(tags)) + np.repeat(np.arange(len(lengths)), lengths)
         begins = np.cumsum(lengths + 1) - lengths - 1
-        u, v, w, token = np.full(steps, K), np.full(steps, K), np.full(steps, K), np.full(steps, NO_TOKEN)
+        u, v, w, token = (
+            np.full(steps, K, np.int64),
+            np.full(steps, K, np.int64),
+            np.full(steps, K, np.int64),
+            np.full(steps, NO_TOKEN, np.int64),
+        )
         w[place] = tags
         v[place + 1] = tags
         token[place + 1] = np.arange(len(tags))

@@ -1,19 +1,21 @@
 """`Predictor`: predict, n-best, marginals and score, written once on a `Lattice`.
 
-A scorer keeps a cache of words and serves one thread. A predictor keeps one scorer per thread, and drops them all as
-soon as one of its attributes is assigned.
+A scorer keeps a cache of words and serves one thread at a time. A predictor keeps the scorers that are idle, and drops
+them all as soon as one of its attributes is assigned. Threads that tag few words take turns (`arrays.threads`), so that
+one scorer serves them all.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagger.arrays.caching import PerThread
 from tagger.arrays.ragged import consecutive
+from tagger.arrays.threads import PerThread, one_at_a_time
 from tagger.chain.lattice import DenseLattice, Lattice, Scorer
 from tagger.chain.pack import batches
 from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 LATTICE_CELLS = 1 << 21  # tokens × tags decoded together: half as many cost 10 % more time
 MIN_LATTICE_TOKENS = 1 << 12
+FEW_SENTENCES, FEW_WORDS = 16, 256  # that threads tag one after the other
 SCORERS, CANDIDATE_SCORERS = "_scorers", "_candidate_scorers"  # the attributes that hold the scorers
 
 Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags allowed at their tokens (N, K)
@@ -72,11 +75,18 @@ class Predictor(TextMethods, ABC):
 
     def scorer(self) -> Scorer:
         """Return the scorer of the calling thread."""
+        return self.scorers().get(self.build_scorer)
+
+    def scorers(self) -> PerThread[Scorer]:
+        """Return the scorers of all threads."""
         self.check_fitted()
-        scorers: PerThread[Scorer] = self.__dict__.get(SCORERS) or self.__dict__.setdefault(
-            SCORERS, PerThread()
-        )  # atomic
-        return scorers.get(self.build_scorer)
+        scorers: PerThread[Scorer] | None = self.__dict__.get(SCORERS)
+        return scorers or self.__dict__.setdefault(SCORERS, PerThread())  # atomic
+
+    def one_at_a_time(self, X: Sequence[Any]) -> AbstractContextManager[None]:
+        """Let one thread after the other work on few words; others may have its scorer after the block."""
+        few = len(X) <= FEW_SENTENCES and sum(map(len, X)) <= FEW_WORDS
+        return one_at_a_time(few, self.scorers(), self.build_scorer)
 
     def build_candidate_scorer(self) -> CandidateScorer | None:
         """Build a function that scores only the candidates of another model's lattice; None if there is none."""
@@ -122,8 +132,9 @@ class Predictor(TextMethods, ABC):
         lengths = np.array([len(sentence) for sentence in X], np.int64)
         begins = np.cumsum(lengths) - lengths
         tags = np.empty(int(lengths.sum()), np.int64)
-        for group, lattice in self.lattices(X):
-            tags[consecutive(begins[group], lengths[group])] = lattice.best()
+        with self.one_at_a_time(X):
+            for group, lattice in self.lattices(X):
+                tags[consecutive(begins[group], lengths[group])] = lattice.best()
         return tags
 
     def predict(self, X: Iterable[Any]) -> list[list[str]]:
@@ -156,7 +167,8 @@ class Predictor(TextMethods, ABC):
             One array (T, K) per sentence, its columns in the order of `classes_`.
         """
         sentences = self.sentence_list(X)
-        return by_sentence(sentences, ((group, lattice.marginals()) for group, lattice in self.lattices(sentences)))
+        with self.one_at_a_time(sentences):
+            return by_sentence(sentences, ((group, lattice.marginals()) for group, lattice in self.lattices(sentences)))
 
     def predict_nbest(self, X: Iterable[Any], n: int) -> list[list[tuple[float, list[str]]]]:
         """Find the n best taggings of each sentence.
@@ -174,9 +186,10 @@ class Predictor(TextMethods, ABC):
         """
         sentences = self.sentence_list(X)
         out: list[list[tuple[float, list[str]]]] = [[] for _ in sentences]
-        for group, lattice in self.lattices(sentences):
-            for i, paths in zip(group.tolist(), n_best(lattice, n), strict=True):
-                out[i] = [(probability, [self.classes_[k] for k in path.tolist()]) for probability, path in paths]
+        with self.one_at_a_time(sentences):
+            for group, lattice in self.lattices(sentences):
+                for i, paths in zip(group.tolist(), n_best(lattice, n), strict=True):
+                    out[i] = [(probability, [self.classes_[k] for k in path.tolist()]) for probability, path in paths]
         return out
 
     def trellis(self, words: Any, n: int = 5) -> SentenceTrellis:

@@ -72,7 +72,8 @@ class Opinion:
 
     def probabilities(self, sentences: list[Words], candidates: Candidates) -> np.ndarray:
         """Compute the member's probability of each node, (nodes,)."""
-        return self.member.scorer()(sentences).marginals()[candidates.tokens, candidates.tags]
+        with self.member.one_at_a_time(sentences):
+            return self.member.scorer()(sentences).marginals()[candidates.tokens, candidates.tags]
 
     def terms(self, P: np.ndarray) -> np.ndarray:
         """Compute the terms that the member's probabilities add to a score."""

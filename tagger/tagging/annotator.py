@@ -48,10 +48,12 @@ class Annotator:
 
         def work(block: Sequence[Sentence]) -> list[Sentence]:
             out = list(block)
-            for group, lattice in self.model.lattices(block, allowed):
-                sentences = [block[i] for i in group.tolist()]
-                for i, sentence in zip(group.tolist(), self.annotated(sentences, lattice, names, same), strict=True):
-                    out[i] = sentence
+            with self.model.one_at_a_time(block):
+                for group, lattice in self.model.lattices(block, allowed):
+                    chosen = group.tolist()
+                    annotated = self.annotated([block[i] for i in chosen], lattice, names, same)
+                    for i, sentence in zip(chosen, annotated, strict=True):
+                        out[i] = sentence
             return out
 
         return work

@@ -38,7 +38,7 @@ class Lexicon:
     def with_places(cls, words: ByteStrings, ids: np.ndarray, tags: np.ndarray, K: int) -> tuple[Lexicon, np.ndarray]:
         """Build the lexicon as `of` does, and return the id of each word in it; -1 for a word without tokens."""
         occurs = np.bincount(ids, minlength=len(words)) > 0
-        new_ids = np.full(len(words), -1)
+        new_ids = np.full(len(words), -1, np.int64)
         table, new_ids[occurs] = StringTable.build(words if occurs.all() else words.take(np.flatnonzero(occurs)))
         cells, counts = count_keys(new_ids[ids] * K + tags, len(table) * K)
         return cls(table, RaggedRows.of(cells, len(table), K), counts), new_ids

@@ -33,7 +33,7 @@ class PaddedBatch:
         if self.single:
             emissions, lengths = emissions[None], None if lengths is None else np.reshape(lengths, -1)
         B, T, K = self.shape = emissions.shape
-        given = np.full(B, T) if lengths is None else np.asarray(lengths)
+        given = np.full(B, T, np.int64) if lengths is None else np.asarray(lengths)
         if given.shape != (B,) or given.dtype.kind not in "iu" or (given < 0).any() or (given > T).any():
             raise ValueError(f"lengths: expected {B} integers from 0 to {T}, got {lengths}.")
         self.pack = Pack.of(given)

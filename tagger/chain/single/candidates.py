@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, product
 from operator import add, mul
 from typing import Protocol
 
@@ -29,29 +29,47 @@ SPAN = 300.0  # scores of one token, and of one row, that differ by more are lef
 
 Row = Sequence[float]
 States = list[list[float]]  # by candidate, by candidate of the token before
+# The contexts (u, v) of a step are start[u] + key[v]; None for a step that all paths share.
+StepContexts = tuple[list[int], list[int]] | None
+StepRows = list[list[Row]] | None  # by v, by u
 KeptStep = tuple[States, list[States], States]  # alpha; factors of arcs by v, u, w; scaled weights of arrivals by w, v
 
 
 class ContextRows(dict[int, Row]):
-    """The rows (K + 1,) of contexts, computed when they are first asked for."""
+    """The rows (K + 1,) of contexts; those that are missing in a sentence are computed together."""
 
-    def __init__(self, compute: Callable[[int], np.ndarray], width: int) -> None:
-        self.compute, self.most = compute, ROW_CELLS // width
+    def __init__(self, compute: Callable[[np.ndarray], np.ndarray], width: int) -> None:
+        self.compute, self.most = compute, ROW_CELLS // width  # from contexts (n,) to their rows (n, K + 1)
 
-    def __missing__(self, key: int) -> Row:
-        if len(self) >= self.most:
+    def along(self, contexts: Sequence[StepContexts]) -> list[StepRows]:
+        """Return the rows of the contexts of each step."""
+        try:
+            return self.look_up(contexts)
+        except KeyError:
+            self.add({start + key for step in contexts if step for start, key in product(*step)})
+            return self.look_up(contexts)
+
+    def look_up(self, contexts: Sequence[StepContexts]) -> list[StepRows]:
+        """Return the rows of contexts that are there, else raise KeyError."""
+        return [step and [[self[start + key] for start in step[0]] for key in step[1]] for step in contexts]
+
+    def add(self, contexts: set[int]) -> None:
+        """Compute the rows that are missing; if they would be too many, drop all others first."""
+        missing = contexts - self.keys()
+        if len(self) + len(missing) > self.most:
             self.clear()
-        self[key] = row = array("d", self.compute(key).tobytes())
-        return row
+            missing = contexts
+        rows = self.compute(np.fromiter(missing, np.int64, len(missing)))
+        self.update(zip(missing, [array("d", row.tobytes()) for row in rows]))
 
 
-def factor_rows(steps: Callable[[int], np.ndarray], width: int) -> ContextRows:
+def factor_rows(steps: Callable[[np.ndarray], np.ndarray], width: int) -> ContextRows:
     """Make rows of factors, exp(score); a row that spans too much is nan, which shows in every sum."""
 
-    def factors(key: int) -> np.ndarray:
-        row = steps(key)
-        finite = row[np.isfinite(row)]
-        return np.exp(row) if np.abs(finite).max(initial=0.0) < SPAN else np.full(len(row), np.nan)
+    def factors(contexts: np.ndarray) -> np.ndarray:
+        rows = steps(contexts)
+        span = np.abs(np.where(np.isfinite(rows), rows, 0.0)).max(axis=1, keepdims=True)
+        return np.exp(np.where(span < SPAN, rows, np.nan))
 
     return ContextRows(factors, width)
 
@@ -85,22 +103,20 @@ class SentenceScores(Protocol):
 
 def best_nodes(widths: Sequence[int], scores: SentenceScores) -> list[int]:
     """Find the nodes (T,) of the best path of a sentence whose tokens have `widths` candidates."""
-    tags, keys, stride, steps = scores.tags, scores.keys, scores.stride, scores.steps
+    tags = scores.tags
     mark = len(tags) - 1
     tokens = [*node_lists(widths), [mark]]
-    before, here = [tags[mark]], [mark]  # tags of the token before, nodes of this one
+    here = [tags[mark]]  # tags
     delta: States = [[0.0]]
     kept: list[tuple[States, list[list[Row]]] | None] = []  # of each step: delta, and its rows by v, by u
-    for nodes in tokens:
-        if len(before) == len(here) == len(nodes) == 1:  # on every path
-            before, here, delta = [tags[here[0]]], nodes, [[0.0]]
+    for nodes, rows in zip(tokens, scores.steps.along(step_contexts(tokens, scores))):
+        before, here = here, [tags[node] for node in nodes]
+        if rows is None:
+            delta = [[0.0]]
             kept.append(None)
             continue
-        next_tags, starts = [tags[node] for node in nodes], [u * stride for u in before]
-        rows = [[steps[start + key] for start in starts] for key in [keys[node] for node in here]]
         kept.append((delta, rows))
-        now = [best_ways(d, own, next_tags) for d, own in zip(delta, rows)]  # by v, by w
-        before, here = [tags[node] for node in here], nodes
+        now = [best_ways(d, own, here) for d, own in zip(delta, rows)]  # by v, by w
         arrivals = [scores.arrivals(node, before) for node in nodes]
         delta = [list(map(add, column, own)) for column, own in zip(zip(*now), arrivals)]
     w, v, path = tags[mark], delta[0].index(max(delta[0])), []
@@ -128,6 +144,20 @@ def best_ways(delta: list[float], rows: list[Row], next_tags: list[int]) -> Iter
     return map(max, *[[x + row[w] for w in next_tags] for x, row in zip(delta, rows)])
 
 
+def step_contexts(tokens: Sequence[Sequence[int]], scores: SentenceScores) -> list[StepContexts]:
+    """List the contexts of the step to each token, given as nodes, and to the mark."""
+    tags, keys, stride = scores.tags, scores.keys, scores.stride
+    before, here = [tags[-1]], tokens[-1]  # tags of the token before, nodes of this one
+    contexts: list[StepContexts] = []
+    for nodes in tokens:
+        if len(before) == len(here) == len(nodes) == 1:
+            contexts.append(None)
+        else:
+            contexts.append(([u * stride for u in before], [keys[node] for node in here]))
+        before, here = [tags[node] for node in here], nodes
+    return contexts
+
+
 def node_lists(widths: Sequence[int]) -> list[list[int]]:
     """List the nodes of each token."""
     ends = list(accumulate(widths))
@@ -136,20 +166,19 @@ def node_lists(widths: Sequence[int]) -> list[list[int]]:
 
 def node_probabilities(widths: Sequence[int], scores: SentenceScores) -> list[float] | None:
     """Compute the probability of each node; None if the scores differ by too much for this arithmetic."""
-    tags, keys, stride, factors = scores.tags, scores.keys, scores.stride, scores.factors
+    tags = scores.tags
     mark = len(tags) - 1
-    before, here = [tags[mark]], [mark]  # tags of the token before, nodes of this one
+    tokens = [*node_lists(widths), [mark]]
+    here = [tags[mark]]  # tags
     alpha: States = [[1.0]]
     kept: list[KeptStep | None] = []
-    for nodes in [*node_lists(widths), [mark]]:
-        if len(before) == len(here) == len(nodes) == 1:  # on every path
-            before, here, alpha = [tags[here[0]]], nodes, [[1.0]]
+    for nodes, rows in zip(tokens, scores.factors.along(step_contexts(tokens, scores))):
+        before, here = here, [tags[node] for node in nodes]
+        if rows is None:
+            alpha = [[1.0]]
             kept.append(None)
             continue
-        next_tags, starts = [tags[node] for node in nodes], [u * stride for u in before]
-        rows = [[factors[start + key] for start in starts] for key in [keys[node] for node in here]]
-        arcs = [[[row[w] for w in next_tags] for row in own] for own in rows]
-        before, here = [tags[node] for node in here], nodes
+        arcs = [[[row[w] for w in here] for row in own] for own in rows]
         weights = arrival_weights([scores.arrivals(node, before) for node in nodes])
         sums = [weighted_sum(a, own) for a, own in zip(alpha, arcs)]  # by v, by w
         alpha, before_alpha = [list(map(mul, column, own)) for column, own in zip(zip(*sums), weights)], alpha

@@ -105,7 +105,7 @@ def cross_fit(
 
 def block_folds(sentences: int) -> list[np.ndarray]:
     """Divide sentences into folds, given as their numbers; there are fewer folds than FOLDS if sentences are fewer."""
-    fold = np.arange(sentences) * min(BLOCKS, sentences) // max(1, sentences) % FOLDS
+    fold = np.arange(sentences, dtype=np.int64) * min(BLOCKS, sentences) // max(1, sentences) % FOLDS
     return [np.flatnonzero(fold == number) for number in range(min(FOLDS, sentences))]
 
 

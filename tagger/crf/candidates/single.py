@@ -18,10 +18,10 @@ class SingleCRF:
         self.table, self.trigrams, self.width = steps, trigrams, len(steps)
         self.steps, self.factors = ContextRows(self.onward, self.width), factor_rows(self.onward, self.width)
 
-    def onward(self, pair: int) -> np.ndarray:
-        """Add up the weights of the bigrams (v, w) and the trigrams (u, v, w), for all w (K + 1,)."""
-        v = pair % self.width
-        return np.asarray(self.table[v] + self.trigrams(pair * self.width + np.arange(self.width)))
+    def onward(self, pairs: np.ndarray) -> np.ndarray:
+        """Add up the weights of the bigrams (v, w) and the trigrams (u, v, w), for pairs (n,) and all w, (n, K + 1)."""
+        trigrams = self.trigrams((pairs[:, None] * self.width + np.arange(self.width)).ravel())
+        return np.asarray(self.table[pairs % self.width] + trigrams.reshape(-1, self.width))
 
 
 @dataclass(frozen=True)

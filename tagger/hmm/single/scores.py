@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.chain.single.candidates import SMALL_TAG_SET, ContextRows, factor_rows
-from tagger.hmm.lexicalized import NOT_FREQUENT, LexicalizedTransitions
+from tagger.chain.single.candidates import SMALL_TAG_SET, ContextRows, Row, factor_rows
+from tagger.hmm.lexicalized import NO_ENTRY, NOT_FREQUENT, LexicalizedTransitions
 
 PLACES = 2  # negative places, NO_ENTRY and NOT_FREQUENT
-MAX_ARRIVALS = 1 << 16  # that are kept
+MAX_ARRIVALS = 1 << 18  # numbers that are kept
 
 
 class SingleHMM:
@@ -19,10 +20,11 @@ class SingleHMM:
 
     def __init__(self, model: LexicalizedTransitions, transitions: np.ndarray, after_seen: np.ndarray) -> None:
         self.model, self.width, self.places = model, model.K + 1, len(model.entries) + PLACES
-        self.transitions, self.after_seen = transitions, after_seen  # of all pairs, and of all places, by next tag
-        self.after_backoff = model.after_backoff
+        self.transitions = transitions.reshape(-1, self.width)  # by pair and next tag
+        self.after_seen = after_seen.reshape(-1, self.width)  # by place, of which the last is for none, and next tag
+        self.after_backoff = model.after_backoff[:, None]
         self.steps, self.factors = ContextRows(self.onward, self.width), factor_rows(self.onward, self.width)
-        self.counted: dict[int, float] = {}  # log P(x | u, v) of frequent words, under place · (K + 1) + u
+        self.counted: dict[int, Row] = {}  # log P(x | u, v) of frequent words for all u, by place
         # log P(x | u, v) - log P(x | v) of other words, and of frequent ones with a tag never seen, by pair
         self.other_share: list[float] = np.log(model.other_share).tolist()
         self.backoff_share: list[float] = np.log(model.before_backoff).tolist()
@@ -39,32 +41,25 @@ class SingleHMM:
         lowest = min(P[:, :K].min(), P[K, K, :K].min(), model.other_share.min(), model.before_backoff.min())
         return cls(model, transitions, after_seen) if lowest > 0 else None
 
-    def onward(self, key: int) -> np.ndarray:
-        """Compute log P(w | u, v, x) for all w (K + 1,), of the context pair · places + place + PLACES."""
-        pair, place = divmod(key, self.places)
-        place -= PLACES
-        row = slice(pair * self.width, (pair + 1) * self.width)
-        if place < 0:
-            P = self.transitions[row]
-        else:
-            counted = self.after_seen[place * self.width : (place + 1) * self.width]
-            P = self.after_backoff[place] * self.transitions[row] + counted
+    def onward(self, contexts: np.ndarray) -> np.ndarray:
+        """Compute log P(w | u, v, x) (n, K + 1) for all w and contexts (n,), each pair · places + place + PLACES."""
+        pair, place = np.divmod(contexts, self.places)
+        place = np.maximum(place - PLACES, NO_ENTRY)  # the last
+        P = self.after_backoff[place] * self.transitions[pair] + self.after_seen[place]
         with np.errstate(divide="ignore"):  # no sentence is empty, so the end has no probability at the start
             return np.log(P)
 
     def arrivals(self, before: Sequence[int], v: int, emission: float, place: int) -> list[float]:
         """Return log P(x | u, v) of a frequent word, for each tag u before it."""
-        counted, first = self.counted, place * self.width
-        try:
-            return [counted[first + u] for u in before]
-        except KeyError:
-            u = np.array(before)
+        row = self.counted.get(place)
+        if row is None:
+            u = np.arange(self.width)
             same = np.ones_like(u)
-            scores = self.model.arrivals(u * self.width + v, emission * same, place * same).tolist()
-            if len(counted) >= MAX_ARRIVALS:
-                counted.clear()
-            counted.update(zip((first + u).tolist(), scores, strict=True))
-            return scores
+            scores = self.model.arrivals(u * self.width + v, emission * same, place * same)
+            if len(self.counted) >= MAX_ARRIVALS // self.width:
+                self.counted.clear()
+            self.counted[place] = row = array("d", scores.tobytes())
+        return [row[u] for u in before]
 
 
 @dataclass(frozen=True)
