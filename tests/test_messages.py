@@ -244,6 +244,7 @@ WRONG_USAGE = [
     "tag --tokenize german",
     "explain -m model.npz -m other.npz",
     "explain --html --json",
+    "explain 'They can fish .'",
     "crossval good.txt --tune",
     "crossval good.txt --kind hmm --l2 1",
     "learn-classes -",

@@ -17,6 +17,7 @@ import click
 
 from tagger.cli.command import Command
 from tagger.errors import FileError
+from tagger.escaping import quote
 from tagger.files.remote import has_scheme
 from tagger.files.writing import STDOUT, check_writable
 
@@ -37,11 +38,15 @@ class InputFile(click.Path):
 
 
 class TextFile(InputFile):
-    """A text to read; a model in its place is refused with advice."""
+    """A text to read; a model, or words, in its place are refused with advice."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if str(value).endswith(".npz"):
             self.fail(f"expected a text, got the model {value}. Use -m {value}.", param, ctx)
+        reads_stdin = param is not None and not param.required
+        if reads_stdin and ctx and " " in str(value) and not os.path.exists(value):  # noqa: PTH110 (str or bytes)
+            hint = f'If these are words: echo "{value}" | {ctx.command_path}'
+            self.fail(f"expected a file, got {quote(value)}, which is none. {hint}", param, ctx)
         return super().convert(value, param, ctx)
 
 

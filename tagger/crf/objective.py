@@ -31,6 +31,7 @@ from tagger.corpus.partial import Choices
 from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.score_tables import Cells, TableBuilder, step_cells
+from tagger.files.resources import reuse_freed_memory
 
 STEP_CELLS = 1 << 20  # of the transitions of a pack, where each step has its own: few enough for the cache
 
@@ -66,6 +67,7 @@ class Objective(LossFunction):
         *,
         groups: Sequence[np.ndarray] | None = None,
     ) -> None:
+        reuse_freed_memory()  # each evaluation makes the same arrays again
         self.layout, self.l2, self.dtype, lengths = layout, l2, np.dtype(dtype), corpus.lengths
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
         groups = [np.arange(len(lengths))] if groups is None else groups

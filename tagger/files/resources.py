@@ -27,8 +27,8 @@ RESERVED_PER_CORE = 1 << 26
 def reuse_freed_memory() -> None:
     """Make the C library keep freed memory for the next arrays, where that is glibc.
 
-    By default it returns the memory of large arrays to the system, and each page that is asked for again costs time: a
-    tenth of the time of tagging with a pool.
+    By default it returns the memory of large arrays to the system, and each page that is asked for again costs time:
+    up to two fifths of the time of training a CRF, a tenth of that of tagging with a pool.
     """
     with suppress(AttributeError, OSError, TypeError):
         set_option = ctypes.CDLL(None).mallopt
