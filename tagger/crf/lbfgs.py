@@ -29,7 +29,7 @@ ARMIJO = 1e-4  # share of the decrease promised by the gradient that a step must
 MAX_HALVINGS = 30
 MAX_MOVE = 3.0  # of any variable x in one step: a step taken before the curvature is known well can be far too long
 
-Function = Callable[[np.ndarray], tuple[float, np.ndarray]]  # from x to the value and the gradient
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]  # from x to the value and the gradient, a new array
 IterationCallback = Callable[[int, float, np.ndarray], "str | None"]  # iteration, loss, x; returns a reason to stop
 
 
@@ -79,8 +79,10 @@ class Curvature:
         self.steps: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)  # (s, y, 1 / s·y)
 
     def add(self, s: np.ndarray, y: np.ndarray) -> None:
-        """Add a step, unless the function bends the wrong way along it."""
-        s, y = s.astype(np.float32), y.astype(np.float32)  # half the memory to walk through; plenty for a direction
+        """Add a step, unless the function bends the wrong way along it.
+
+        Both are float32: half the memory to walk through, and plenty for a direction.
+        """
         sy = float(s @ y)
         if sy > 1e-10 * float(y @ y):
             self.steps.append((s, y, 1 / sy))
@@ -115,11 +117,12 @@ def minimize(
     `watch` gets the iteration, the loss and x after each step, and can return a reason to stop. `first_step` is the
     length of the first step in units of the gradient, where no curvature has been seen yet; 1/‖gradient‖ by default.
     """
-    penalty = l1 * scale  # of |z|
+    penalty = l1 * scale if l1 else np.empty(0)  # of |z|
 
     def evaluate(z: np.ndarray) -> tuple[float, np.ndarray]:
         loss, gradient = function(z * scale)
-        return (loss + float(penalty @ np.abs(z)) if l1 else loss), gradient * scale
+        gradient *= scale
+        return (loss + float(penalty @ np.abs(z)) if l1 else loss), gradient
 
     z = x / scale
     loss, gradient = evaluate(z)
@@ -142,7 +145,8 @@ def minimize(
         if point is None:
             reason = "the line search found no lower loss"
             break
-        curvature.add(point.z - z, point.gradient - gradient)
+        s, y = ((b - a).astype(np.float32) for a, b in ((z, point.z), (gradient, point.gradient)))
+        curvature.add(s, y)
         z, loss, gradient = point
         losses.append(loss)
         if stop := watch(iteration, loss, z * scale):

@@ -116,8 +116,9 @@ class Objective(LossFunction):
         self.add_step_gradient(packs, gradient)
         gradient *= self.scale
         distance = weights - self.layout.centre
-        gradient += 2 * self.l2 * distance
         loss = self.scale * sum(pack.loss for pack in packs) + self.l2 * (distance @ distance)
+        distance *= 2 * self.l2  # in place: of millions of weights each copy counts
+        gradient += distance
         return float(loss), gradient
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:

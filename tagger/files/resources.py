@@ -39,7 +39,7 @@ def reuse_freed_memory() -> None:
 def return_freed_memory() -> None:
     """Make the C library return freed memory to the system, where that is glibc.
 
-    Between two stages of a training: the second has larger arrays, which do not fit into the gaps that the first leaves.
+    Between two stages of a training: the arrays of the second are larger than the gaps that the first leaves.
     """
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

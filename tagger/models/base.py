@@ -58,7 +58,7 @@ class Tagger(Estimator, Predictor):
         return Observer(self.lexicon_.form)
 
     def kept_scorer_in_form(self) -> Scorer:
-        """Return such a scorer of the calling thread, with its cache, for models that are scored along with this one."""
+        """Return such a scorer of the calling thread, with its cache, for a model that this one proposes tags to."""
         scorers: PerThread[Scorer] = self.__dict__.setdefault(SCORERS_IN_FORM, PerThread())
         return scorers.get(self.scorer_in_form)
 
