@@ -31,7 +31,7 @@ from tagger.corpus.partial import Choices
 from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.score_tables import Cells, TableBuilder, step_cells
-from tagger.files.resources import reuse_freed_memory
+from tagger.files.resources import return_freed_memory, reuse_freed_memory
 
 STEP_CELLS = 1 << 20  # of the transitions of a pack, where each step has its own: few enough for the cache
 
@@ -77,6 +77,7 @@ class Objective(LossFunction):
         tokens = [consecutive(begins[sentences], lengths[sentences]) for sentences in self.sentences]
         self.scale = len(corpus.tags) / sum(map(len, tokens))
         self.encode(corpus, tokens)
+        return_freed_memory()
 
     @abstractmethod
     def pack_tokens(self, corpus: EncodedCorpus) -> int:
