@@ -162,7 +162,7 @@ class Trellis:
     def forget_layout(self) -> None:
         """Free what only the layout of arcs needs, if all arcs are kept; it is computed again where it is needed."""
         if len(self.blocks) == 1 and self.all_arcs:
-            for name in ("here", "there", "sources"):
+            for name in ("here", "there", "sources", "slot_states"):
                 self.__dict__.pop(name, None)
 
     @cached_property
