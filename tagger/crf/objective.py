@@ -113,12 +113,17 @@ class Objective(LossFunction):
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         packs = self.pack_losses(weights)
-        gradient = np.concatenate([self.feature_gradient(self.residual), self.chain_gradient(packs)])
+        loss = self.scale * sum(pack.loss for pack in packs)
+        # Of millions of weights each copy counts: the gradient is added up in place, and what it has taken in is freed.
+        gradient = np.zeros(self.layout.size)
+        gradient[self.layout.features_end :] = self.chain_gradient(packs)
         self.add_step_gradient(packs, gradient)
+        del packs
+        gradient[: self.layout.features_end] += self.feature_gradient(self.residual)
         gradient *= self.scale
         distance = weights - self.layout.centre
-        loss = self.scale * sum(pack.loss for pack in packs) + self.l2 * (distance @ distance)
-        distance *= 2 * self.l2  # in place: of millions of weights each copy counts
+        loss += self.l2 * (distance @ distance)
+        distance *= 2 * self.l2
         gradient += distance
         return float(loss), gradient
 
