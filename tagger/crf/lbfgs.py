@@ -73,40 +73,37 @@ class LinePoint(NamedTuple):
 
 
 class Curvature:
-    """The inverse Hessian H⁻¹, approximated from the last steps s and the changes y of the gradient along them.
+    """The inverse Hessian H⁻¹, approximated from the last steps s and the changes y of the gradient along them."""
 
-    Both are float32: half the memory to walk through, and plenty for a direction. The oldest pair makes room for the
-    next one.
-    """
-
-    def __init__(self, size: int) -> None:
-        self.steps: deque[tuple[np.ndarray, float]] = deque()  # (s, y) (2, size) and 1 / s·y
-        self.size, self.spare = size, np.empty((2, size), np.float32)
+    def __init__(self) -> None:
+        self.steps: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)  # (s, y, 1 / s·y)
 
     def add(self, before: LinePoint, after: LinePoint) -> None:
         """Add a step, unless the function bends the wrong way along it."""
-        s, y = self.spare
-        np.subtract(after.z, before.z, out=s, casting="same_kind")
-        np.subtract(after.gradient, before.gradient, out=y, casting="same_kind")
+        s = difference(after.z, before.z)
+        y = difference(after.gradient, before.gradient)
         sy = float(s @ y)
         if sy > 1e-10 * float(y @ y):
-            self.steps.append((self.spare, 1 / sy))
-            full = len(self.steps) > MEMORY
-            self.spare = self.steps.popleft()[0] if full else np.empty((2, self.size), np.float32)
+            self.steps.append((s, y, 1 / sy))
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         """Compute -H⁻¹ · gradient by the two loops of Nocedal (1980)."""
         q = gradient.astype(np.float32)
         alphas = []
-        for (s, y), rho in reversed(self.steps):
+        for s, y, rho in reversed(self.steps):
             alphas.append(rho * float(s @ q))
             q -= alphas[-1] * y
         # The start H₀⁻¹ = s·y / y·y · I, of the last step.
-        (_, y), rho = self.steps[-1]
+        _, y, rho = self.steps[-1]
         q *= 1 / (rho * float(y @ y))
-        for ((s, y), rho), alpha in zip(self.steps, reversed(alphas), strict=True):
+        for (s, y, rho), alpha in zip(self.steps, reversed(alphas), strict=True):
             q += (alpha - rho * float(y @ q)) * s
-        return np.negative(q, dtype=np.float64)
+        return np.negative(q, out=q).astype(np.float64)
+
+
+def difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a - b in float32: half the memory to walk through, and plenty for a direction."""
+    return np.subtract(a, b, out=np.empty(len(a), np.float32), casting="same_kind")
 
 
 def minimize(
@@ -124,17 +121,17 @@ def minimize(
     `watch` gets the iteration, the loss and x after each step, and can return a reason to stop. `first_step` is the
     length of the first step in units of the gradient, where no curvature has been seen yet; 1/‖gradient‖ by default.
     """
-    penalty = l1 * scale if l1 else np.empty(0)  # of |z|
+    penalty = l1 * scale if l1 else np.zeros(1)  # of |z|
 
     def evaluate(z: np.ndarray) -> tuple[float, np.ndarray]:
         loss, gradient = function(z * scale)
-        gradient *= scale
+        gradient *= scale  # in place: there may be millions
         return (loss + float(penalty @ np.abs(z)) if l1 else loss), gradient
 
     z = x / scale
     loss, gradient = evaluate(z)
     evaluations, losses = 1, [loss]
-    curvature = Curvature(len(z))
+    curvature = Curvature()
     reason = f"max_iterations={max_iterations} was reached"
     for iteration in range(1, max_iterations + 1):
         slope = pseudo_gradient(gradient, z, penalty) if l1 else gradient
@@ -147,13 +144,12 @@ def minimize(
         step = 1.0 if curvature.steps else first_step or 1 / float(np.linalg.norm(slope))
         step = min(step, MAX_MOVE / float(np.abs(direction * scale).max()))
         signs = np.where(z != 0, np.sign(z), -np.sign(slope)) if l1 else None
-        at = LinePoint(z, loss, gradient)
-        point, tries = line_search(evaluate, at, slope, direction, step, signs)
+        point, tries = line_search(evaluate, LinePoint(z, loss, gradient), slope, direction, step, signs)
         evaluations += tries
         if point is None:
             reason = "the line search found no lower loss"
             break
-        curvature.add(at, point)
+        curvature.add(LinePoint(z, loss, gradient), point)
         z, loss, gradient = point
         losses.append(loss)
         if stop := watch(iteration, loss, z * scale):

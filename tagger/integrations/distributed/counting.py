@@ -8,7 +8,7 @@ left out, are never in one place all together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -31,6 +31,7 @@ from tagger.sentence import Sentence
 from tagger.words.lexicon import Lexicon
 from tagger.words.windows import MARKS
 
+MERGED_ENTRIES = 1 << 19  # parameters that are sorted at a time, about
 Counted = tuple[np.ndarray, np.ndarray, np.ndarray]  # keys, columns and counts, of the parameters of a template
 
 
@@ -102,16 +103,44 @@ def global_keys(features: Features, t: int, strings: np.ndarray, radix: int) -> 
 
 
 def template_counts(part: EncodedPart, t: int, strings: np.ndarray, radix: int) -> Counted:
-    """List the parameters of template t in a shard: key, column and count."""
+    """List the parameters of template t in a shard, by ascending key: key, column and count."""
     features = part.corpus.features
     a, b = features.bases[t : t + 2].tolist()
     entries = slice(*features.rows.bounds[[a, b]].tolist())
     keys = np.repeat(global_keys(features, t, strings, radix), features.rows.widths[a:b])
-    return keys, features.rows.tags[entries], part.counts[entries]
+    columns, counts = features.rows.tags[entries], part.counts[entries]
+    if (keys[1:] < keys[:-1]).any():  # strings of one hash may have another order in the corpus
+        order = np.argsort(keys, kind="stable")
+        return keys[order], columns[order], counts[order]
+    return keys, columns, counts
 
 
 def merge_counts(several: Sequence[Counted], tag_parts: TagParts, min_count: int) -> Counted:
-    """Add the counts of the same parameters, and keep those of features that occur `min_count` times."""
+    """Add the counts of the same parameters, and keep those of features that occur `min_count` times.
+
+    Keys are ascending in each list, so that one range of keys after the other can be merged, in little memory.
+    """
+    parts = [merge_range(lists, tag_parts, min_count) for lists in key_ranges(several)]
+    keys, columns, counts = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return keys, columns, counts
+
+
+def key_ranges(several: Sequence[Counted]) -> Iterator[list[Counted]]:
+    """Cut lists of parameters at the same keys, into ranges of about MERGED_ENTRIES entries together."""
+    longest = max((keys for keys, _, _ in several), key=len)
+    step = max(1, MERGED_ENTRIES // len(several))
+    borders = np.unique(longest[step::step])  # the first key of each range but the first
+    bounds = [[0, *np.searchsorted(keys, borders).tolist(), len(keys)] for keys, _, _ in several]
+    for i in range(len(borders) + 1):
+        places = [slice(own[i], own[i + 1]) for own in bounds]
+        yield [
+            (keys[own], columns[own], counts[own])
+            for (keys, columns, counts), own in zip(several, places, strict=True)
+        ]
+
+
+def merge_range(several: Sequence[Counted], tag_parts: TagParts, min_count: int) -> Counted:
+    """Merge lists of parameters by sorting them."""
     keys, columns, counts = (np.concatenate(arrays) for arrays in zip(*several, strict=True))
     distinct, cells, totals = count_parameters(keys, columns, counts, tag_parts, min_count)
     numbers, columns = np.divmod(cells, tag_parts.all_columns)

@@ -71,7 +71,9 @@ class ShardedObjective(LossFunction):
         distance = weights - self.layout.centre
         loss = self.scale * math.fsum(sums.losses.values()) + self.l2 * (distance @ distance)
         gradient = self.unrounded(sums)
-        gradient += 2 * self.l2 * distance
+        del sums  # arrays of all parameters are large here
+        distance *= 2 * self.l2
+        gradient += distance
         return float(loss), gradient
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:
