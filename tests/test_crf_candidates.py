@@ -17,6 +17,7 @@ from tagger.crf.candidates import node_scorer
 from tagger.crf.candidates import scorer as candidate_scorer
 from tagger.errors import ModelError, TrainingError
 from tagger.features.template import describe
+from tagger.hmm import tagger as hmm_tagger
 from tagger.models.checkpoint import Checkpoint
 from tagger.models.explain import explain
 from tagger.tagging.annotator import Annotator
@@ -530,3 +531,19 @@ def test_thresholds_out_of_range_are_refused(threshold):
 def test_a_template_of_single_words_is_enough(kind, tmp_path):
     (tmp_path / "words.txt").write_text("word[0]\nlower[-1]\n")
     assert fitted(kind, features=str(tmp_path / "words.txt")).predict([["the", "old", "bark", "barks"]])
+
+
+def test_scorings_of_a_dev_set_share_one_scorer_of_the_hmm(monkeypatch):
+    """Its cache of words outlives the weights of the CRF; a change of the HMM ends it."""
+    built = []
+    build = hmm_tagger.second_order_scorer
+    monkeypatch.setattr(hmm_tagger, "second_order_scorer", lambda *given: built.append(1) or build(*given))
+    folds = CRFTagger(order=2, max_iterations=1).fit(CORPUS)
+    cross_fitted = len(built)
+    model = CRFTagger(order=2, max_iterations=20, patience=100).fit(CORPUS, X_dev=CORPUS[:4])
+    model.predict(TEXT)
+    assert len(built) == 2 * cross_fitted + 1
+    assert folds.predict(TEXT) and len(built) == 2 * cross_fitted + 2
+    model.proposer_.rare_count = 5
+    model.start_ = model.start_  # drops the scorers of the CRF
+    assert model.predict(TEXT) and len(built) == 2 * cross_fitted + 3

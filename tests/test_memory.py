@@ -97,6 +97,30 @@ def test_where_nothing_is_known_of_memory_nothing_is_refused(monkeypatch):
     resources.check(1e30, "a dream", "wake up")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and the C library of GNU")
+def test_freed_memory_between_used_blocks_is_returned():
+    program = """if True:
+        from pathlib import Path
+        from tagger.files.resources import return_freed_memory
+
+        def used():
+            return int(Path("/proc/self/statm").read_text().split()[1]) << 12
+
+        blocks = [bytearray(b"x" * 100_000) for _ in range(1000)]
+        del blocks[:-1]  # the last one keeps the heap from shrinking
+        before = used()
+        return_freed_memory()
+        print(before - used())
+    """
+    returned = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert int(returned) > 5 * 10**7
+
+
+def test_without_that_c_library_nothing_is_returned(monkeypatch):
+    monkeypatch.setattr(resources.ctypes, "CDLL", lambda name: object())
+    resources.return_freed_memory()
+
+
 def tagger(folder, *arguments, text=None):
     return (run_process if "--max-memory" in arguments else run)(folder, *arguments, input=text or "")
 

@@ -159,6 +159,12 @@ class Trellis:
         """All arcs, kept where they fit one block."""
         return self.arcs_between(1, len(self.step_bounds) - 1)
 
+    def forget_layout(self) -> None:
+        """Free what only the layout of arcs needs, if all arcs are kept; it is computed again where it is needed."""
+        if len(self.blocks) == 1 and self.all_arcs:
+            for name in ("here", "there", "sources", "slot_states"):
+                self.__dict__.pop(name, None)
+
     @cached_property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """States that end pieces, and how many each piece has, by rank."""

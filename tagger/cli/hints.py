@@ -8,7 +8,7 @@ lines that are really a corpus in some format are recognised by the first line.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from tagger.cli.console import print_message
@@ -92,8 +92,9 @@ def format_of_line(line: str) -> str | None:
     return name if name in ("jsonl", "conllu") or (name == "tsv" and TSV_ROW.match(line)) else None
 
 
-def tag_check(tags: Container[str] = (), advice: str = STRIP_ADVICE) -> Check:
-    """Make a check for words with tags that would be read as part of the word; `tags` is the model's tag set."""
+def tag_check(tag_set: Iterable[str] = (), advice: str = STRIP_ADVICE) -> Check:
+    """Make a check for words with tags that would be read as part of the word; `tag_set` is the model's."""
+    tags = frozenset(tag_set)
 
     def check(words: Sequence[str]) -> str | None:
         pairs = [(token, split_if_tagged(token)[1]) for token in words]

@@ -45,7 +45,7 @@ from tagger.features.template import (
 )
 from tagger.features.valued import ALL, Selection
 from tagger.features.word_classes import WordClasses
-from tagger.files.resources import available_cores
+from tagger.files.resources import available_cores, return_freed_memory
 from tagger.hmm.tagger import HMMTagger
 from tagger.normalization import NFC, NormalizationForm
 from tagger.sentence import Sentence
@@ -131,12 +131,14 @@ def encode_corpus(
     trained = trained_lengths([sentence.words for sentence in sentences])
     limits = FeatureLimits(settings.min_count, settings.min_pair_count, settings.selection())
     part = encode_sentences(plan, sentences, tags, choices, trained, limits)
+    return_freed_memory()
     corpus, lexicon = part.corpus, part.lexicon
     threshold = threshold_of(settings, init, K, bool(column_names(templates)))
     hmm, missed = None, 0
     if threshold is not None:
         corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold, scheme)
         lexicon = lexicon if init else hmm.lexicon_  # the same words and counts
+        return_freed_memory()
     all_steps = np.arange(K * K, dtype=np.int64) if settings.selection().all_transitions else None
     layout = ParameterLayout(corpus, part.counts, all_steps, order=settings.order)
     encoding = Encoding(corpus, layout, tag_set, template, lexicon, part.seen, threshold, hmm, missed, scheme, lists)

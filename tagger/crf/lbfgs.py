@@ -32,7 +32,7 @@ MAX_HALVINGS = 30
 MIN_BEND = 1e-10  # of s·y in units of y·y, for a step to say something about the curvature
 MAX_MOVE = 3.0  # of any variable x in one step: a step taken before the curvature is known well can be far too long
 
-Function = Callable[[np.ndarray], tuple[float, np.ndarray]]  # from x to the value and the gradient
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]  # from x to the value and the gradient, a new array
 Step = tuple[np.ndarray, np.ndarray, float]  # (s, y, 1 / s·y)
 IterationCallback = Callable[[int, float, np.ndarray], "str | None"]  # iteration, loss, x; returns a reason to stop
 

@@ -32,7 +32,7 @@ from tagger.corpus.partial import Choices
 from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.score_tables import StepCells, Subtraction, TableBuilder
-from tagger.files.resources import reuse_freed_memory
+from tagger.files.resources import return_freed_memory, reuse_freed_memory
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,7 @@ class Objective(LossFunction):
         tokens = [consecutive(begins[sentences], lengths[sentences]) for sentences in self.sentences]
         self.scale = len(corpus.tags) / sum(map(len, tokens))
         self.encode(corpus, tokens)
+        return_freed_memory()
 
     @abstractmethod
     def pack_tokens(self, corpus: EncodedCorpus) -> int:
@@ -111,12 +112,18 @@ class Objective(LossFunction):
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         packs = self.pack_losses(weights)
-        gradient = np.concatenate([self.feature_gradient(self.residual), self.chain_gradient(packs)])
+        loss = self.scale * sum(pack.loss for pack in packs)
+        # Of millions of weights each copy counts: the gradient is added up in place, and what it has taken in is freed.
+        gradient = np.zeros(self.layout.size)
+        gradient[self.layout.features_end :] = self.chain_gradient(packs)
         self.add_step_gradient(packs, gradient)
+        del packs
+        gradient[: self.layout.features_end] += self.feature_gradient(self.residual)
         gradient *= self.scale
         distance = weights - self.layout.centre
-        gradient += 2 * self.l2 * distance
-        loss = self.scale * sum(pack.loss for pack in packs) + self.l2 * (distance @ distance)
+        loss += self.l2 * (distance @ distance)
+        distance *= 2 * self.l2
+        gradient += distance
         return float(loss), gradient
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:

@@ -243,7 +243,7 @@ class CRFTagger(Tagger):
             return dense_scorer(self.start_, self.transitions_, self.end_, scorer, self.allowed_steps(), scorer.steps)
         from tagger.crf.candidates.scorer import proposing_scorer
 
-        propose, words = self.proposer_.scorer_in_form(), self.observer().words
+        propose, words = self.proposer_.kept_scorer_in_form(), self.observer().words
         return proposing_scorer(self.candidate_scorer_in_form(), lambda sentences: propose(words(sentences)))
 
     def candidate_scorer_in_form(self) -> CandidateScorer:

@@ -37,6 +37,15 @@ def reuse_freed_memory() -> None:
         set_option(M_TRIM_THRESHOLD, KEPT_MEMORY)
 
 
+def return_freed_memory() -> None:
+    """Make the C library return freed memory to the system, where that is glibc.
+
+    Between two stages of a training: the arrays of the second are larger than the gaps that the first leaves.
+    """
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def free() -> int | None:
     """Return the bytes of free memory in the machine and its container; None if unknown."""
     sizes = [size for size in (free_in_machine(), free_in_group()) if size is not None]

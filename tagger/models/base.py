@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
+from tagger.arrays.threads import PerThread
 from tagger.chain.lattice import Scorer
 from tagger.features.observer import Observer
 from tagger.files.resources import reuse_freed_memory
 from tagger.models.estimator import Estimator
-from tagger.models.predictor import Predictor
+from tagger.models.predictor import SCORERS_IN_FORM, Predictor
 from tagger.models.summary import Section, TransitionTable, parameter_sizes, tag_frequencies
 from tagger.sentence import Words
 
@@ -55,6 +56,11 @@ class Tagger(Estimator, Predictor):
     def observer(self) -> Observer:
         """Return the function from sentences to what the model sees of them: words in its normalisation form."""
         return Observer(self.lexicon_.form)
+
+    def kept_scorer_in_form(self) -> Scorer:
+        """Return such a scorer of the calling thread, with its cache, for a model that this one proposes tags to."""
+        scorers: PerThread[Scorer] = self.__dict__.setdefault(SCORERS_IN_FORM, PerThread())
+        return scorers.get(self.scorer_in_form)
 
     def build_scorer(self) -> Scorer:
         reuse_freed_memory()

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 LATTICE_CELLS = 1 << 21  # tokens × tags decoded together: half as many cost 10 % more time
 MIN_LATTICE_TOKENS = 1 << 12
 FEW_SENTENCES, FEW_WORDS = 16, 256  # that threads tag one after the other
-SCORERS, CANDIDATE_SCORERS = "_scorers", "_candidate_scorers"  # the attributes that hold the scorers
+# The attributes that hold the scorers.
+SCORERS, SCORERS_IN_FORM, CANDIDATE_SCORERS = "_scorers", "_scorers_in_form", "_candidate_scorers"
 
 Allowed = Callable[[Sequence[Any]], np.ndarray]  # from sentences to the tags allowed at their tokens (N, K)
 
@@ -100,8 +101,8 @@ class Predictor(TextMethods, ABC):
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute and drop the scorers, which were built from the attributes."""
         super().__setattr__(name, value)
-        self.__dict__.pop(SCORERS, None)
-        self.__dict__.pop(CANDIDATE_SCORERS, None)
+        for scorers in (SCORERS, SCORERS_IN_FORM, CANDIDATE_SCORERS):
+            self.__dict__.pop(scorers, None)
 
     def lattices(self, X: Sequence[Any], allowed: Allowed | None = None) -> Iterator[tuple[np.ndarray, Lattice]]:
         """Yield the lattices of sentences in packs of similar length, each with the sentences' indices in X.

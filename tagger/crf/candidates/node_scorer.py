@@ -23,7 +23,7 @@ from tagger.features.tag_parts import TagParts
 from tagger.words.windows import MARKS, Windows
 
 BLOCK_CELLS = 1 << 17  # of the scores of a block of words, few enough to stay in the processor's cache
-MEMORY_SLOTS = 1 << 20  # of the scores of words with a tag, 16 bytes each
+MEMORY_SLOTS = 1 << 21  # of the scores of words with a tag, 16 bytes each
 WIDE_TEMPLATE = 100  # features of a template that is laid out as a table
 
 

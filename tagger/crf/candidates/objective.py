@@ -15,6 +15,7 @@ import numpy as np
 
 from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import find_keys
+from tagger.arrays.npz import narrow
 from tagger.arrays.ragged import consecutive
 from tagger.chain.candidate_kernels import Step, TrellisScores, candidate_sum
 from tagger.chain.candidate_lattice import Candidates
@@ -49,29 +50,31 @@ class Pieces:
         self.nodes = np.flatnonzero(widths[candidates.tokens] > 1)  # (n,) of tokens with a choice
         place = np.full(len(candidates.tags) + 1, len(self.nodes))
         place[self.nodes] = np.arange(len(self.nodes))
-        self.node_of_state = place[trellis.nodes][trellis.here]  # n for all others
+        self.node_of_state = place[trellis.nodes][trellis.here].astype(np.int32)  # n for all others
         tags, right = np.append(candidates.tags, layout.K), np.append(is_right, True)
         tags, right = tags[trellis.nodes], right[trellis.nodes]  # of each slot
         here, before = tags[trellis.here], tags[trellis.there] if layout.order == 2 else 0
         self.right = right[trellis.here] & (right[trellis.there] if layout.order == 2 else True)  # (states,)
         # The key of an arc: its two or three tags, as one number.
-        self.first_arc = np.append(0, np.cumsum(trellis.sources[1]))  # of each state after the first ones
+        self.first_arc = np.append(0, np.cumsum(trellis.sources[1])).astype(np.int32)  # of states after the first ones
         arcs = trellis.arcs(slice(trellis.first, len(trellis.rows)))
         keys = (before * width + here)[arcs.before] * width + np.repeat(here[arcs.states], arcs.widths)
-        self.keys, numbers = np.unique(keys, return_inverse=True)
+        distinct, numbers = np.unique(keys, return_inverse=True)
+        self.keys = narrow(distinct)
         self.numbers = numbers.astype(np.int32)  # (arcs,) the place of each arc's key
         # The counts of the right paths, if there is one for each piece.
         self.is_open = bool((np.bincount(candidates.tokens, weights=is_right, minlength=1) > 1).any())
         both = self.right[arcs.before] & np.repeat(self.right[arcs.states], arcs.widths)
         self.right_nodes = is_right[self.nodes].astype(np.float64)
-        self.right_arcs = np.bincount(self.numbers[both], minlength=len(self.keys)).astype(np.float64)
+        self.right_arcs = np.bincount(self.numbers[both], minlength=len(self.keys)).astype(np.float32)
         self.right_steps = both  # (arcs,)
+        trellis.forget_layout()
 
     def step_ends(self, layout: ParameterLayout) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the token that each arc leads to, the tag before it and its tag, (arcs,); tag K for a mark."""
         trellis, width = self.trellis, layout.K + 1
         tokens = np.repeat(trellis.tokens[trellis.rows[trellis.first :]], trellis.sources[1])
-        keys = self.keys[self.numbers]
+        keys = self.keys[self.numbers].astype(np.int64)
         return tokens, keys // width % width, keys % width
 
     def loss(self, node_scores: np.ndarray, arc_scores: np.ndarray, step_scores: np.ndarray | None = None) -> PieceLoss:
@@ -211,13 +214,14 @@ class ArcParameters:
     """The weights of the chain that add up to the score of each distinct arc, given by its tags as one number."""
 
     def __init__(self, keys: np.ndarray, layout: ParameterLayout) -> None:
-        K, width, self.first = layout.K, layout.K + 1, layout.features_end
+        K, width, self.first, keys = layout.K, layout.K + 1, layout.features_end, keys.astype(np.int64)
         starts, ends, trigrams, self.none = (layout.bounds[1:] - self.first).tolist()
         v, w = keys // width % width, keys % width
         seen = find_keys(layout.seen, np.where((v < K) & (w < K), v * K + w, -1))
         pair = np.select([seen >= 0, (v == K) & (w < K), (w == K) & (v < K)], [seen, starts + w, ends + v], self.none)
         place = find_keys(layout.trigrams, keys)
-        self.params = np.stack([pair, np.where(place < 0, self.none, trigrams + place)])  # (2, keys)
+        params = np.stack([pair, np.where(place < 0, self.none, trigrams + place)])
+        self.params = params.astype(np.int32)  # (2, keys)
         self.barred = 0.0 if layout.allowed is None else np.where(layout.allowed[v, w], 0.0, FORBIDDEN)
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
