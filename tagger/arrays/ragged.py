@@ -6,6 +6,9 @@ Values (counts, probabilities, weights) are in separate arrays, one value per en
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import accumulate
+
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays, narrow
@@ -81,3 +84,9 @@ def consecutive(starts: np.ndarray | int, lengths: np.ndarray) -> np.ndarray:
 def ranges(lengths: np.ndarray) -> np.ndarray:
     """Concatenate 0, …, n - 1 for each length n."""
     return consecutive(0, lengths)
+
+
+def slices(lengths: Iterable[int]) -> list[slice]:
+    """List the slices of an array that has parts of these lengths, one after the other."""
+    ends = list(accumulate(lengths, initial=0))
+    return list(map(slice, ends[:-1], ends[1:]))

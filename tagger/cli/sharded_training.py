@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 REFUSED = ("init", "partial", "threads")  # options that need the whole corpus in one process
+UNTOUCHED = 150_000_000  # bytes that a process reserves, for the stacks of its threads, and does not use
 
 
 def train_on_shards(
@@ -187,6 +188,6 @@ def limited_client(scheduler: str) -> Client:
     if workers is None or limit is None or not is_given("max_memory"):
         return open_client(scheduler)
     worker_memory = limit // (2 * workers + 2)
-    client = open_client(scheduler, worker_memory=worker_memory)
-    resources.limit(limit - workers * worker_memory)
+    client = open_client(scheduler, worker_memory=worker_memory + UNTOUCHED)
+    resources.limit(limit - workers * worker_memory + UNTOUCHED)
     return client

@@ -19,12 +19,11 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from tagger.arrays.ragged import consecutive
+from tagger.arrays.ragged import consecutive, slices
 from tagger.chain.forward_backward import forward_backward, sum_kernel
 from tagger.chain.pack import PACK_TOKENS, Pack, batches
 from tagger.chain.scores import Chain, block_rows, forbid, path_scores
@@ -92,10 +91,7 @@ class Objective(LossFunction):
 
     @abstractmethod
     def feature_gradient(self, residual: np.ndarray) -> np.ndarray:
-        """Compute the gradient of the features' weights from the residual of the packs that count.
-
-        It is zero for features of steps.
-        """
+        """Compute the gradient of the features' weights, zero for those of steps, from the packs that count."""
 
     @abstractmethod
     def chain_gradient(self, packs: list[Any]) -> np.ndarray:
@@ -296,9 +292,3 @@ def open_rows(choices: Choices, order: np.ndarray, packs: list[slice]) -> list[t
         open_here = np.flatnonzero(choice >= 0)
         open_by_pack.append((open_here, choices.allowed[choice[open_here]]) if len(open_here) else None)
     return open_by_pack
-
-
-def slices(lengths: Iterable[int]) -> list[slice]:
-    """List the slices of an array that has parts of these lengths, one after the other."""
-    ends = list(accumulate(lengths, initial=0))
-    return list(map(slice, ends[:-1], ends[1:]))

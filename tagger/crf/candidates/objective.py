@@ -16,13 +16,13 @@ import numpy as np
 from tagger.arrays.caching import cached_property
 from tagger.arrays.keyed import find_keys
 from tagger.arrays.npz import narrow
-from tagger.arrays.ragged import consecutive
+from tagger.arrays.ragged import consecutive, slices
 from tagger.chain.candidate_kernels import Step, TrellisScores, candidate_sum
 from tagger.chain.candidate_lattice import Candidates
 from tagger.chain.candidates import BLOCK_ARCS, Arcs, Trellis
 from tagger.chain.forward_backward import forward_backward
 from tagger.crf.candidates.node_tables import NodeTables, WeightSums
-from tagger.crf.objective import Objective, slices
+from tagger.crf.objective import Objective
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 
 FORBIDDEN = -100.0  # the score of a step that is not allowed: -inf would need logarithms; exp(-100) is no path

@@ -21,8 +21,9 @@ import numpy as np
 from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import ParameterLayout
 from tagger.crf.trainer import Trainer
-from tagger.integrations.distributed.placement import ShardWorkers, Shared
-from tagger.integrations.distributed.worker import Job, NotEncoded, Sums, Weights, add, evaluate
+from tagger.errors import TaggerError
+from tagger.integrations.distributed.placement import ATTEMPTS, ShardWorkers, Shared
+from tagger.integrations.distributed.worker import Job, NotEncoded, Sums, Weights, add, encode_all, evaluate
 
 BITS = 61  # of a sum; the 62nd and 63rd are left for the sign and for safety
 POSTERIOR_BITS = 5  # more for the weight of the HMM's log-probability, whose feature is at least log(1e-10)
@@ -38,7 +39,7 @@ class ShardedCorpus:
     numbering: Shared
     lengths: list[np.ndarray]  # by shard, of the sentences as they are trained on
     candidates: Shared | None = None  # for a CRF over candidates
-    is_encoded: bool = False  # whether workers have been sent the numbering, which is as large as many weights
+    is_encoded: bool = False  # whether workers have been sent the numbering, which is as large as the weights
 
     @property
     def tokens(self) -> int:
@@ -52,15 +53,18 @@ class ShardedCorpus:
         return 2.0 ** (math.ceil(math.log2(self.tokens)) + spare - BITS)
 
     def evaluate(self, *args: Any) -> Sums:
-        """Evaluate all shards; the numbering is sent only if a worker has to encode one, and dropped afterwards."""
-        if self.is_encoded and self.candidates is None:
-            with suppress(NotEncoded):  # after a death, or after a sample without sentences of some shards
-                early: Sums = self.workers.sum(evaluate, add, self.job, self.plan, None, *args)
-                return early
-        sums: Sums = self.workers.sum(evaluate, add, self.job, self.plan, self.numbering, *args)
-        self.is_encoded = True
-        self.numbering.renew()
-        return sums
+        """Evaluate all shards, without the numbering: it is sent to workers that have to encode a shard only."""
+        if self.candidates is not None:
+            return self.workers.sum(evaluate, add, self.job, self.plan, self.numbering, *args)
+        for _ in range(ATTEMPTS):
+            if not self.is_encoded:
+                self.workers.run(encode_all, self.job, self.plan, self.numbering)
+                self.numbering.renew()
+                self.is_encoded = True
+            with suppress(NotEncoded):  # another worker has the shards of one that died
+                return self.workers.sum(evaluate, add, self.job, self.plan, None, *args)
+            self.is_encoded = False
+        raise TaggerError(f"scheduler: expected workers that stay alive, got {ATTEMPTS} failures of one task")
 
     def selection(self, sentences: np.ndarray) -> Shared:
         """Distribute a selection of sentences, given by ascending numbers, to the workers."""

@@ -173,6 +173,13 @@ def encoded(
     return found
 
 
+def encode_all(job: Job, shards: Sequence[Shard], plan: Plan, numbering: Numbering) -> None:
+    """Encode shards, so that the numbering is no longer needed."""
+    with LOCK:
+        for shard in shards:
+            encoded(job, shard, plan, numbering)
+
+
 def objective_of(
     job: Job,
     shard: Shard,
