@@ -100,14 +100,14 @@ class StringTable:
     def ids_of(self, table: StringTable) -> np.ndarray:
         """Return the id of each string of another table, -1 for absent strings."""
         if not len(self):
-            return np.full(len(table), -1)
+            return np.full(len(table), -1, np.int64)
         ids = np.minimum(np.searchsorted(self.hashes, table.hashes), len(self) - 1)
         likely = np.flatnonzero(self.hashes[ids] == table.hashes)
         if not self.encoded.equal(ids[likely], table.encoded, likely).all():  # strings of one hash
             return self.find(table.strings())
-        found = np.full(len(table), -1)
-        found[likely] = ids[likely]
-        return found
+        matches = np.full(len(table), -1, np.int64)
+        matches[likely] = ids[likely]
+        return matches
 
     def find_one(self, string: str) -> int:
         """Return the id of a string, -1 if it is absent; for a few strings faster than arrays are."""

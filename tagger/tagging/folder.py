@@ -47,7 +47,7 @@ WHOLE = Part(1, 1)
 
 
 class Done(NamedTuple):
-    """What a task has done: the files that it finished, and the tokens that it tagged."""
+    """Number of files that a task finished, and of tokens that it tagged."""
 
     files: int
     tokens: int

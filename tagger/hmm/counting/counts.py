@@ -46,7 +46,7 @@ class CellCounts:
 
 @dataclass(frozen=True)
 class HMMCounts:
-    """What an HMM counts of a text; the number K of a tag is the mark before and after sentences."""
+    """Counts of tags, tag n-grams and words, from which an HMM is estimated; tag K is the boundary of sentences."""
 
     tag_set: list[str]  # K, sorted
     lexicon: Lexicon

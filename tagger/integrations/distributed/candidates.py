@@ -74,7 +74,7 @@ class CandidatePlan:
 
 
 class ProposalFigures(NamedTuple):
-    """What is counted of the candidates of shards."""
+    """Number of candidates of some shards, and of right tags that are none of them."""
 
     nodes: int
     missed: int  # tokens whose right tag was no candidate
@@ -115,7 +115,7 @@ def cross_fit(
     Returned are the HMMs, and the number of the one that has not seen each sentence. A single sentence has no others:
     then there is none.
     """
-    hmms, fold_of = [], np.full(len(sentences), -1)
+    hmms, fold_of = [], np.full(len(sentences), -1, np.int64)
     for number, fold in enumerate(block_folds(len(sentences))):
         rest = np.delete(sentences, fold)
         fold_of[fold] = number

@@ -99,7 +99,7 @@ class ShardedPooledTrainer(PooledTrainer):
     def trainer_without(self, fold: np.ndarray, others: np.ndarray, kept: np.ndarray) -> Trainer:
         plan, number = self.candidate_plan, self.fold_of(fold)
         hmms, numbers = cross_fit(self.shards, hmm_settings(self.corpus), self.corpus.features.classes, others)
-        chosen = np.full(len(self.corpus.lengths), len(hmms))  # the HMM of the fold, which has not seen it
+        chosen = np.full(len(self.corpus.lengths), len(hmms), np.int64)  # the HMM of the fold, which has not seen it
         chosen[others] = np.maximum(numbers, 0)
         hmms = [*hmms, plan.hmms[number]]
         name, folds = f"{plan.name} without fold {number}", split_by_shard(self.shards, chosen)

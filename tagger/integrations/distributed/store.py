@@ -1,7 +1,8 @@
 """What a worker process keeps of its shards: in memory, or in files that are mapped into memory when they are needed.
 
 A file holds one object: its pickle, with all arrays behind it, so that reading it copies no array. Files are written
-and read by the same process in a folder of its own. Anything may be dropped, since it can be made again.
+and read by the same process, in a folder that only its user may open (`mkdtemp`); pickles from elsewhere are never
+read. Anything may be dropped, since it can be made again.
 """
 
 from __future__ import annotations
