@@ -31,7 +31,7 @@ from tagger.integrations.distributed.executor import DaskExecutor
 from tagger.integrations.distributed.objective import ShardedObjective
 from tagger.integrations.distributed.placement import assign
 from tagger.integrations.distributed.shards import ReadOptions, cut
-from tagger.integrations.distributed.store import Store
+from tagger.integrations.distributed.store import Store, forget
 from tagger.integrations.distributed.tagging import tag
 from tagger.integrations.distributed.training import encode_shards, fit, training
 
@@ -172,6 +172,18 @@ def test_loss_gradient_and_curvature_are_those_of_the_whole_corpus(client, shard
             assert np.abs(sums - gradient).max() < 1e-5 * np.abs(gradient).max()
             curvature = whole.curvature(weights)
             assert sharded.curvature(weights) == pytest.approx(curvature, rel=1e-4, abs=1e-4)
+
+
+def test_workers_that_have_lost_their_shards_get_the_numbering_again(client, shards):
+    with training(client, shards[1], ReadOptions(), False) as (workers, job):
+        parts, encoding, _ = encode_shards(workers, job, CRFTagger(**SETTINGS), None)
+        objective = ShardedObjective(parts, encoding.layout, 1.0)
+        weights = np.zeros(encoding.layout.size)
+        loss, gradient = objective(weights)
+        assert parts.is_encoded and parts.numbering.sent is None  # no worker keeps it
+        client.run(forget, job.token)
+        again, same = objective(weights)
+    assert again == loss and (same == gradient).all()
 
 
 def test_any_number_of_workers_gives_the_same_bytes(shards, trained_on_shards):
