@@ -12,13 +12,14 @@ from tagger.chain.candidate_lattice import Candidates
 from tagger.corpus.partial import read_choices
 from tagger.crf import objective as module
 from tagger.crf.candidates.objective import CandidateLikelihood
-from tagger.crf.candidates.proposal import FLOOR, Proposal, cross_fit, propose, with_gold
+from tagger.crf.candidates.proposal import FLOOR, Proposal, cross_fit, propose, with_choices_among, with_gold
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.experiments.fold_likelihood import CandidateFoldLikelihood
 from tagger.features.encoder import learn_features
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import describe, margin, parse_templates
+from tagger.hmm.counting.text import TaggedText
 from tagger.pooled.held_out import ParameterCounts
 from tagger.words.windows import Windows
 
@@ -306,6 +307,29 @@ def test_candidates_for_training_come_from_models_that_have_not_seen_the_sentenc
     _, one = cross_fit({}, CORPUS[:1], lengths[:1], ["D", "N", "V"], 0.01)  # nothing is left to learn from
     ((_, lattice),) = HMMTagger().fit(CORPUS[:1]).lattices([CORPUS[0].words])
     np.testing.assert_array_equal(one.candidates.tags, propose(lattice, 0.01).candidates.tags)
+
+
+def test_a_part_of_a_numbered_text_is_the_text_of_that_part():
+    chosen = np.array([0, 2, 3])
+    part, again = TaggedText.of(CORPUS, False).only(chosen), TaggedText.of([CORPUS[i] for i in chosen], False)
+    assert (part.tag_set, part.strings) == (again.tag_set, again.strings)
+    for name in ("tags", "lengths", "words", "seen"):
+        np.testing.assert_array_equal(getattr(part, name), getattr(again, name))
+
+
+def test_a_fold_without_a_tag_of_a_choice_proposes_tags_of_the_corpus():
+    """Only the first sentence has R alone, so the HMM of the others does not take D|R for a choice of two tags."""
+    corpus = [Sentence(["they", "bark"], ["R", "V"])]
+    corpus += [Sentence(["the", "dog", "barks"], ["D|R", "N", "V"]), Sentence(["a", "dog"], ["D", "N"])] * 3
+    names, lengths = ["D", "N", "R", "V"], np.array(list(map(len, corpus)))
+    _, found = cross_fit({"partial": True}, corpus, lengths, names, 0.0)
+    for token in range(lengths.sum()):
+        tags = found.candidates.tags[found.candidates.tokens == token]
+        assert len(set(tags.tolist())) == len(tags)
+    the_first = found.candidates.tags[found.candidates.tokens < 2]
+    assert {names[k] for k in the_first} == {"D", "N", "V"}  # of an HMM that has not seen the sentence
+    rest = with_choices_among([Sentence([*"abcd"], ["D|R", "R|X", "?", "D"])], names)
+    assert rest[0].tags == ("D", "?", "?", "D")
 
 
 def test_of_many_equally_likely_tags_the_best_is_a_candidate_all_the_same():

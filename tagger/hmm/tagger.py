@@ -35,6 +35,7 @@ from tagger.sentence import Sentence, Words
 if TYPE_CHECKING:
     from tagger.hmm.counting.counts import HMMCounts
     from tagger.hmm.counting.frequent import CountEntries
+    from tagger.hmm.counting.text import TaggedText
     from tagger.hmm.em import EMCallback
     from tagger.hmm.textbook.emissions import TextbookEmissions
     from tagger.models.labeled import LabeledTables, SparseTable
@@ -192,13 +193,17 @@ class HMMTagger(Tagger):
         lexicon: Mapping[str, Sequence[str]] | None = None,
         classes: WordClasses | None = None,
         watch: EMCallback = lambda text, iteration, objective: None,
+        text: TaggedText | None = None,
     ) -> HMMTagger:
-        """Learn from sentences that are checked and in the model's normalisation form, as `fit` passes them."""
+        """Learn from sentences that are checked and in the model's normalisation form, as `fit` passes them.
+
+        `text` is their `TaggedText`, if there is one already.
+        """
         from tagger.hmm.counting.counts import HMMCounts
         from tagger.hmm.counting.frequent import entry_counter
         from tagger.hmm.counting.text import TaggedText
 
-        text = TaggedText.of(sentences, self.partial)
+        text = text or TaggedText.of(sentences, self.partial)
         check_memory(text.K, len(text.tags))
         self.estimate(HMMCounts.of(text), text.strings, entry_counter(text), lexicon, classes)
         self.scheme_ = training_scheme(self.scheme, sentences, self.classes_)

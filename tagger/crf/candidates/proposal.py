@@ -23,6 +23,7 @@ from tagger.arrays.ragged import consecutive
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates
 from tagger.corpus.partial import OPEN, Choices
 from tagger.features.word_classes import WordClasses
+from tagger.hmm.counting.text import TaggedText
 from tagger.hmm.tagger import HMMTagger
 from tagger.sentence import ANY, NO_TAG, Sentence, Words
 
@@ -83,17 +84,22 @@ def cross_fit(
     The candidates of a fold come from an HMM that is trained on the other folds.
     """
     folds = block_folds(len(sentences))
+    # Words and tags are numbered once for all folds, unless tags are open: then a part may lack tags of a choice.
+    text = None if settings.get("partial") else TaggedText.of(sentences, partial=False)
 
     def propose_for(fold: np.ndarray) -> list[Proposal]:
-        members = set(fold.tolist())
-        rest = [sentence for i, sentence in enumerate(sentences) if i not in members]
-        rest = rest if any(is_tagged(sentence) for sentence in rest) else list(sentences)
+        others = np.setdiff1d(np.arange(len(sentences)), fold)
+        rest = [sentences[i] for i in others.tolist()]
+        if text is None:
+            rest = with_choices_among(rest, tag_set)
+        if not any(map(is_tagged, rest)):
+            others, rest = np.arange(len(sentences)), list(sentences)
         words = [sentences[i].words[: lengths[i]] for i in fold.tolist()]
-        hmm = HMMTagger(**settings).learn(rest, classes=classes)
+        hmm = HMMTagger(**settings).learn(rest, classes=classes, text=text and text.only(others))
         return [renumbered(p, hmm.classes_, tag_set) for p in propose_all(hmm, words, threshold)]
 
     with ThreadPoolExecutor(threads) as pool:
-        proposer = pool.submit(lambda: HMMTagger(**settings).learn(list(sentences), classes=classes))
+        proposer = pool.submit(lambda: HMMTagger(**settings).learn(list(sentences), classes=classes, text=text))
         of_folds = pool.map(propose_for, folds)
         hmm = proposer.result()
         proposals = joined([proposal for fold in of_folds for proposal in fold])
@@ -124,6 +130,21 @@ def is_tagged(sentence: Sentence) -> bool:
     return any(tag not in (ANY, NO_TAG) for tag in sentence.tags or ())
 
 
+def with_choices_among(sentences: Sequence[Sentence], tag_set: list[str]) -> list[Sentence]:
+    """Limit each choice `A|B` to the tags that some word of these sentences has alone; a choice of none is open.
+
+    `tag_set` is that of the whole corpus: what is not in it is a choice.
+    """
+    given = {tag for sentence in sentences for tag in sentence.tags or ()}.intersection(tag_set)
+
+    def limited(tag: str) -> str:
+        if tag in given or tag in (ANY, NO_TAG):
+            return tag
+        return "|".join(option for option in tag.split("|") if option in given) or ANY
+
+    return [Sentence(sentence.words, [limited(tag) for tag in sentence.tags or ()]) for sentence in sentences]
+
+
 def renumbered(proposal: Proposal, old: list[str], new: list[str]) -> Proposal:
     """Convert the tags of a proposal to a larger tag set; both are sorted, so that tags stay in order."""
     tags = np.searchsorted(new, old)[proposal.candidates.tags]
@@ -150,15 +171,18 @@ def with_gold(
     """
     K, nodes = choices.allowed.shape[1], proposal.candidates
     tokens, event_tags = choices.events(tags)  # a token that is wholly open has no events
-    given, right = nodes.tokens * K + nodes.tags, tokens * K + event_tags
-    cells = np.union1d(given, right)
-    log_posterior = np.full(len(cells), log_posteriors(np.zeros(1), threshold)[0])
-    log_posterior[np.searchsorted(cells, given)] = proposal.log_posterior
-    is_right = np.isin(cells, right)
+    given, right = nodes.tokens * K + nodes.tags, tokens * K + event_tags  # cells of an array (N, K); `right` ascends
+    order = np.argsort(given, kind="stable")
+    given = given[order]
+    places = np.searchsorted(given, right)
+    missing = np.append(given, -1)[places] != right
+    cells = np.insert(given, places[missing], right[missing])
+    floor = log_posteriors(np.zeros(1), threshold)
+    log_posterior = np.insert(proposal.log_posterior[order], places[missing], floor)
     wholly_open = np.ones(len(tags), bool)
     wholly_open[tokens] = False
-    is_right |= wholly_open[cells // K]
-    closed = np.flatnonzero(tags != OPEN)
-    missed = int((~np.isin(closed * K + tags[closed], given)).sum())
+    is_right = wholly_open[cells // K]
+    is_right[np.searchsorted(cells, right)] = True
+    missed = int((missing & (tags[tokens] != OPEN)).sum())
     candidates = Candidates(cells % K, np.bincount(cells // K, minlength=len(tags)))
     return Proposal(candidates, log_posterior, np.ones(len(cells), bool)), is_right, missed

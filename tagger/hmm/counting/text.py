@@ -45,15 +45,13 @@ class TaggedText:
         closed, ids = tags != OPEN, windows.at(0)
         seen = fingerprints(windows.written, ids, lengths)
         lexicon, places = Lexicon.with_places(windows.written, ids[closed], tags[closed], len(tag_set))
-        order = np.empty(len(lexicon.words), np.int64)
-        order[places[places >= 0]] = np.flatnonzero(places >= 0)
-        strings = [windows.words[i] for i in order.tolist()]
+        strings = strings_by_place(windows.words, places)
         return cls(tag_set, tags, choices, lengths, lexicon, strings, places[ids], seen)
 
     def only(self, sentences: np.ndarray) -> TaggedText:
-        """Return the text of some sentences, without its strings; words and tags that others have are not in it.
+        """Return the text of some sentences, as `of` makes it; no tag may be open.
 
-        No tag may be open.
+        Where this text has no strings, the part has none either.
         """
         begins = np.cumsum(self.lengths) - self.lengths
         tokens = consecutive(begins[sentences], self.lengths[sentences])
@@ -61,9 +59,9 @@ class TaggedText:
         tag_set, lengths, written = [self.tag_set[k] for k in occurring], self.lengths[sentences], self.lexicon.words
         lexicon, places = Lexicon.with_places(written.encoded, self.words[tokens], tags, len(tag_set))
         seen = fingerprints(written.encoded, self.words[tokens], lengths)
-        return TaggedText(
-            tag_set, tags, Choices.none(len(tag_set)), lengths, lexicon, [], places[self.words[tokens]], seen
-        )
+        strings = strings_by_place(self.strings, places) if self.strings else []
+        words, choices = places[self.words[tokens]], Choices.none(len(tag_set))
+        return TaggedText(tag_set, tags, choices, lengths, lexicon, strings, words, seen)
 
     @property
     def K(self) -> int:
@@ -80,3 +78,9 @@ class TaggedText:
         first = np.zeros(len(self.tags), bool)
         first[np.cumsum(self.lengths) - self.lengths] = True
         return first
+
+
+def strings_by_place(strings: Sequence[str], places: np.ndarray) -> list[str]:
+    """Sort strings by their places in a lexicon; those with the place -1 are left out."""
+    kept = np.flatnonzero(places >= 0)
+    return [strings[i] for i in kept[np.argsort(places[kept])].tolist()]
