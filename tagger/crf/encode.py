@@ -163,9 +163,9 @@ def encode_sentences(
     by_word = Windows.of(words, 0) if observe.sources else windows
     lengths, allowed = np.array(list(map(len, words))), allowed_steps(plan.scheme, plan.tag_set)
     trained = legal_lengths(trained, lengths, tags, allowed)
-    seen = fingerprints(by_word.written, by_word.at(0), lengths)
+    seen = fingerprints(by_word.encoded, by_word.at(0), lengths)
     fixed = tags != OPEN
-    lexicon = Lexicon.of(by_word.written, by_word.at(0)[fixed], tags[fixed], K)
+    lexicon = Lexicon.of(by_word.encoded, by_word.at(0)[fixed], tags[fixed], K)
     # The lexicon counts all tokens; weights are learned from those that are kept.
     kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,)
     windows, tags, choices = windows.only(kept, trained, margin(templates)), tags[kept], choices.only(kept)

@@ -192,8 +192,8 @@ class BiLSTMTagger(Tagger):
         written = [sentence.words for sentence in sentences]
         windows = Windows.of(written, 0)
         lengths, trained = np.array(list(map(len, written))), trained_lengths(written)
-        self.seen_ = fingerprints(windows.written, windows.at(0), lengths)
-        self.lexicon_ = Lexicon.of(windows.written, windows.at(0), tags, K)
+        self.seen_ = fingerprints(windows.encoded, windows.at(0), lengths)
+        self.lexicon_ = Lexicon.of(windows.encoded, windows.at(0), tags, K)
         self.lookup_ = InputLookup.of(windows.words, vectors, self.letters)
         shapes = self.sizes.shapes(len(self.lookup_.words) + 1, len(self.lookup_.alphabet), vectors.size, K)
         size = sum(map(math.prod, shapes.values()))

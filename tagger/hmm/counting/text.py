@@ -43,8 +43,8 @@ class TaggedText:
         lengths = np.array(list(map(len, written)))
         windows = Windows.of(written, margin=0)
         closed, ids = tags != OPEN, windows.at(0)
-        seen = fingerprints(windows.written, ids, lengths)
-        lexicon, places = Lexicon.with_places(windows.written, ids[closed], tags[closed], len(tag_set))
+        seen = fingerprints(windows.encoded, ids, lengths)
+        lexicon, places = Lexicon.with_places(windows.encoded, ids[closed], tags[closed], len(tag_set))
         order = np.empty(len(lexicon.words), np.int64)
         order[places[places >= 0]] = np.flatnonzero(places >= 0)
         strings = [windows.words[i] for i in order.tolist()]
