@@ -29,7 +29,7 @@ from tagger.experiments.search import Setting, Trial
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.monitor import DEV_SCORES
-from tagger.models.results import by_sentence
+from tagger.models.sentence_results import by_sentence
 from tagger.sentence import Sentence
 from tagger.tagging.workers import Executor
 

@@ -23,8 +23,8 @@ from tagger.corpus.labels import tagged_sentences
 from tagger.corpus.schemes import allowed_steps
 from tagger.errors import TaggerError
 from tagger.models.estimator import Taggings
-from tagger.models.results import by_sentence, n_best
-from tagger.models.text import TextMethods
+from tagger.models.sentence_results import by_sentence, n_best
+from tagger.models.text_methods import TextMethods
 from tagger.sentence import FEATURES, Sentence, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
 

@@ -39,8 +39,8 @@ from tagger.integrations.distributed.hmm import ShardedText, check_hmm, learn_hm
 from tagger.integrations.distributed.objective import ShardedCorpus, ShardedTrainer
 from tagger.integrations.distributed.placement import ShardWorkers, Shared
 from tagger.integrations.distributed.pooled import ShardedPooledTrainer
+from tagger.integrations.distributed.shard_cache import forget
 from tagger.integrations.distributed.shards import ReadOptions, cut
-from tagger.integrations.distributed.store import forget
 from tagger.integrations.distributed.worker import Job, Numbering, Plan, count_template, count_words, survey
 from tagger.models.checkpoint import Checkpoint, fingerprint
 from tagger.models.monitor import ProgressCallback
