@@ -120,7 +120,7 @@ class Predictor(TextMethods, ABC):
         return max(MIN_LATTICE_TOKENS, LATTICE_CELLS // len(self.classes_))
 
     def allowed_steps(self) -> np.ndarray | None:
-        """Tell which tag may follow which by the span scheme, (K + 1, K + 1); None without one."""
+        """Return which tag may follow which by the span scheme, (K + 1, K + 1); None without one."""
         return allowed_steps(self.scheme_, self.classes_)
 
     def check_fitted(self) -> None:

@@ -89,7 +89,7 @@ def test_trials_as_tasks_have_the_digits_of_one_process(client):
     here = SettingTrials(model, sentences)
     there = SettingTrials(model, sentences, watch=lambda: calls.append(1), run=DaskExecutor(client))
     for setting in (Setting(0.5, 0.0, 1), Setting(0.5, 0.125, 2)):
-        assert there.judge(setting) == here.judge(setting)
+        assert there.evaluate(setting) == here.evaluate(setting)
         for fold, result in here.results.items():
             assert (there.results[fold].x == result.x).all()
     assert len(calls) == 10

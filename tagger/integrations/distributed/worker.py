@@ -24,8 +24,8 @@ from tagger.features.encoder import Features
 from tagger.features.tag_parts import TagParts
 from tagger.integrations.distributed.counting import (
     Counted,
+    ShardWords,
     Survey,
-    Words,
     merge_counts,
     renumbered,
     string_ids,
@@ -124,12 +124,12 @@ def ids_of(job: Job, shard: Shard, part: EncodedPart, strings: Any) -> np.ndarra
     return ids
 
 
-def count_words(job: Job, shards: Sequence[Shard], plan: Plan) -> Words:
+def count_words(job: Job, shards: Sequence[Shard], plan: Plan) -> ShardWords:
     """Encode shards, each by itself, and collect their words."""
     with LOCK:
         parts = ((shard.number, part_of(job, shard, plan)) for shard in shards)
-        words = (Words.of(number, part, ParameterLayout(part.corpus, part.counts)) for number, part in parts)
-        return merged(words, Words.merged)
+        words = (ShardWords.of(number, part, ParameterLayout(part.corpus, part.counts)) for number, part in parts)
+        return merged(words, ShardWords.merged)
 
 
 def count_template(job: Job, shards: Sequence[Shard], plan: Plan, strings: Any, t: int) -> Counted:
