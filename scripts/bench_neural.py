@@ -76,7 +76,7 @@ def torch_side(model):
     module = TorchNetwork(
         model.sizes, unknown + 1, len(lookup.alphabet), lookup.vectors.size, len(model.classes_), model.dropout
     )
-    module.adopt(model.weights_)
+    module.load_weights(model.weights_)
     module.eval()
 
     def emissions(sentences, pack):

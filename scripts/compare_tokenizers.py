@@ -74,7 +74,7 @@ def f1(gold: set[tuple[int, ...]], found: set[tuple[int, ...]]) -> float:
 def ours() -> Splitter:
     from tagger.corpus.tokenizers import english
 
-    english.cached_tokenize.cache_clear()
+    english.cached_split.cache_clear()
 
     def split(text: str) -> list[list[str]]:
         found: list[list[str]] = [[]]

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from tagger import CRFTagger, load_model, read_corpus, save_model
-from tagger.crf import storage
+from tagger.crf import model_arrays
 
 
 def half(weights: np.ndarray) -> np.ndarray:
@@ -25,8 +25,8 @@ def half(weights: np.ndarray) -> np.ndarray:
 
 def rounded_to(levels: int):
     def change(weights: np.ndarray) -> np.ndarray:
-        storage.LEVELS = levels
-        return storage.rounded(weights)
+        model_arrays.LEVELS = levels
+        return model_arrays.rounded(weights)
 
     return change
 
@@ -40,7 +40,7 @@ WAYS = {
 
 
 def main(train: str, dev: str) -> None:
-    storage.LEVELS = 1 << 22  # as good as none
+    model_arrays.LEVELS = 1 << 22  # as good as none
     model, gold = CRFTagger().fit(read_corpus(train)), read_corpus(dev)
     features, weights = model.features_, model.weights_
     print("| stored as | MB | loading, ms | accuracy |\n|---|---:|---:|---:|")

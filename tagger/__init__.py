@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tagger import chain
     from tagger.corpus import read_corpus, write_corpus
     from tagger.corpus.schemes import find_spans, recognize_scheme
-    from tagger.corpus.tokenizers.texts import tokenize
+    from tagger.corpus.tokenizers.tokenize import tokenize
     from tagger.crf.tagger import CRFTagger
     from tagger.errors import TaggerError
     from tagger.evaluation.metrics import evaluate
@@ -65,7 +65,7 @@ MODULES = {  # where each public name is defined
     "read_corpus": "corpus",
     "recognize_scheme": "corpus.schemes",
     "save_model": "models.store",
-    "tokenize": "corpus.tokenizers.texts",
+    "tokenize": "corpus.tokenizers.tokenize",
     "write_corpus": "corpus",
 }
 

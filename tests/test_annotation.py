@@ -7,7 +7,7 @@ from program import run
 
 from tagger import HMMTagger, Sentence, read_corpus, write_corpus
 from tagger.corpus.annotation import TOOLS, read_annotations, write_annotations
-from tagger.corpus.annotation.labels import Label, LabeledText, as_sentences
+from tagger.corpus.annotation.labeled_text import Label, LabeledText, as_sentences
 from tagger.errors import CorpusError
 from tagger.tagging.constraints import Constraints
 from tagger.tagging.doubtful import margins, pick_doubtful

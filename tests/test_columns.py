@@ -301,7 +301,7 @@ def test_columns_are_part_of_warm_starts_trials_and_ensembles(template):
     model = CRFTagger(features=template, max_iterations=20, threads=1)
     for dev in (None, corpus(20, 3)):
         trials = SettingTrials(model, corpus(), dev)
-        assert trials.judge(Setting(0.1, 0.0, 1)).score > 0.9
+        assert trials.evaluate(Setting(0.1, 0.0, 1)).score > 0.9
     hmm = HMMTagger().fit(corpus(30, 1) + corpus(30, 2))
     both = CRFTagger(features=template, max_iterations=20, threads=1).fit(corpus(30, 1) + corpus(30, 2))
     for members in ([both, hmm], [hmm, both]):

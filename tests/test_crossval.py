@@ -61,7 +61,6 @@ def test_every_sentence_is_judged_once_by_who_has_not_seen_it():
     folds = list(cross_validate(HMM, sentences, 5))
     assert sorted(i for fold in folds for i in fold.members) == list(range(30))
     for fold in folds:
-        assert fold.trained_on == 60 - 2 * len(fold.members)
         held = [sentences[i] for i in fold.members]
         model = HMMTagger(order=1).fit([s for i, s in enumerate(sentences) if i not in fold.members])
         assert fold.tags == model.predict(held) and not model.lexicon_.known([s.words[0] for s in held]).any()

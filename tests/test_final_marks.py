@@ -104,4 +104,4 @@ def test_settings_are_judged_on_whole_sentences(chinese):
     rehearsal = SettingTrials(CRFTagger(max_iterations=3, threads=1), chinese[:60])
     judged = [sentence for own in rehearsal.test_sets.values() for sentence in own]
     assert sum(map(len, judged)) == sum(map(len, chinese[:60]))
-    assert 0 < rehearsal.judge(Setting(0.25, 0.0, 1)).score < 1
+    assert 0 < rehearsal.evaluate(Setting(0.25, 0.0, 1)).score < 1

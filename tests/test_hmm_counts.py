@@ -11,7 +11,7 @@ from tagger.arrays.string_table import StringTable
 from tagger.corpus.labels import training_sentences
 from tagger.hmm.counting.counts import CellCounts, HMMCounts
 from tagger.hmm.counting.frequent import EntryCounts, EntryTokens, entry_counter
-from tagger.hmm.counting.text import TaggedText
+from tagger.hmm.counting.tagged_text import TaggedText
 
 
 def texts(bounds):

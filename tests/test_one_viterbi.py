@@ -66,7 +66,7 @@ def recursions(counts):
     passing = {
         ("tagger.chain.lattice", "n_best"),
         ("tagger.chain.candidate_lattice", "n_best"),
-        ("tagger.models.results", "n_best"),
+        ("tagger.models.sentence_results", "n_best"),
         ("tagger.models.ensemble", "n_best"),
     }
     return {place for place in counts if place[1] in RECURSIONS and place not in passing}

@@ -16,9 +16,9 @@ from paths import TEST, TRAIN
 from tagger import CRFTagger, HMMTagger, Sentence, read_corpus
 from tagger.experiments.crossval import CurvePoint
 from tagger.models.summary import TransitionTable
-from tagger.reports.curve import curve_page, last_gain, learning_curve
+from tagger.reports.curve_page import curve_page, last_gain, learning_curve
 from tagger.reports.html import page_template
-from tagger.reports.model import TAGS_SHOWN, cells, heat_map, model_page
+from tagger.reports.model_page import TAGS_SHOWN, cells, heat_map, model_page
 from tagger.reports.svg import BOTTOM, LEFT, RIGHT, TOP, WHOLE, Scale
 
 POINTS = [CurvePoint(1000, 0.81, (0.79, 0.83)), CurvePoint(2000, 0.86, (0.84, 0.88)), CurvePoint(4000, 0.90, None)]

@@ -9,8 +9,8 @@ import pytest
 from tagger import CRFTagger, Sentence, load_model, save_model
 from tagger.cli import run
 from tagger.corpus.partial import OPEN, read_choices
+from tagger.crf.model_arrays import rounded
 from tagger.crf.objective import PenalizedLikelihood
-from tagger.crf.storage import rounded
 from tagger.errors import TrainingError
 
 PARTIAL = [

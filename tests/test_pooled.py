@@ -255,7 +255,7 @@ def path_score(table, features, parts, log_p, path):
 
 
 def test_scores_of_paths_are_weighted_sums_of_the_members(template, monkeypatch):
-    for module in ("tagger", "storage"):
+    for module in ("tagger", "model_arrays"):
         monkeypatch.setattr(f"tagger.crf.{module}.rounded", lambda weights: weights.astype(np.float32))
     settings = {"features": template, "max_iterations": 30, "threads": 1, "candidates": 0.05}
     model = HookedTagger(**settings).fit(CORPUS)

@@ -19,7 +19,7 @@ from tagger.evaluation import breakdown
 from tagger.evaluation.calibration import ConfidenceGroup, calibration_error, reliability
 from tagger.evaluation.error_sample import error_examples, fair_shares
 from tagger.models.explain import explain
-from tagger.reports.evaluation import ERRORS_LISTED, EvaluationRun, confidences, evaluation_page, shades
+from tagger.reports.evaluation_page import ERRORS_LISTED, EvaluationRun, confidences, evaluation_page, shades
 from tagger.reports.html import page_template
 from tagger.reports.svg import accuracy_bars, compact
 

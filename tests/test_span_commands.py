@@ -21,7 +21,7 @@ from tagger import (
 from tagger.evaluation.span_errors import find_span_errors
 from tagger.evaluation.spans import score_by
 from tagger.models.explain import explain
-from tagger.reports.explanation import explanation_page
+from tagger.reports.explanation_page import explanation_page
 from tagger.reports.html import page_template
 
 

@@ -17,8 +17,8 @@ from test_candidates import all_tags, chains, lattice
 from tagger import CRFTagger, HMMTagger, PooledTagger, Sentence, load_model, read_corpus
 from tagger.chain.lattice import DenseLattice
 from tagger.chain.pack import Pack
+from tagger.chain.recursion_tables import lattice_tables
 from tagger.chain.scores import Chain
-from tagger.chain.tables import lattice_tables
 from tagger.models.ensemble import Ensemble
 from tagger.reports.text import width
 from tagger.reports.trellis import WIDTH, as_json, as_text, as_tsv
@@ -311,7 +311,8 @@ def test_tagging_does_not_load_any_of_it():
     code = (
         "import sys; import tagger.cli.commands.tag; import tagger.hmm.tagger, tagger.crf.tagger;"
         "late = {'tagger.hmm.textbook.emissions', 'tagger.hmm.summary', 'tagger.models.labeled'};"
-        "late |= {'tagger.models.trellis', 'tagger.chain.tables', 'tagger.chain.padded', 'tagger.reports.trellis'};"
+        "late |= {'tagger.models.trellis', 'tagger.chain.recursion_tables', 'tagger.chain.padded'};"
+        "late |= {'tagger.reports.trellis'};"
         "assert not late & set(sys.modules), late & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

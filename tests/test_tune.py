@@ -126,7 +126,7 @@ def test_parts_of_tags_are_held_at_zero_like_tags(corpus):
 
 def test_a_warm_start_ends_where_a_cold_one_does(corpus):
     cold, warm = (SettingTrials(CRFTagger(**EXACT), corpus, dev=corpus[:20]) for _ in range(2))
-    warm.judge(Setting(0.25, 0.0, 1))
+    warm.evaluate(Setting(0.25, 0.0, 1))
     setting = Setting(0.5, 0.1, 2)
     assert warm.train(setting, None).loss == pytest.approx(cold.train(setting, None).loss, rel=1e-4)
 
@@ -145,7 +145,7 @@ def test_every_fold_judges_its_own_sentences_once(corpus):
 
 def test_no_fold_begins_with_the_weights_of_another(corpus, monkeypatch):
     rehearsal = SettingTrials(CRFTagger(max_iterations=3), corpus)
-    rehearsal.judge(Setting(0.25, 0.0, 1))
+    rehearsal.evaluate(Setting(0.25, 0.0, 1))
     begun = []
     monkeypatch.setattr(rehearsal.likelihood.__class__, "curvature", lambda self, weights: begun.append(weights) or 1.0)
     for fold in range(FOLDS):
@@ -160,7 +160,7 @@ def test_a_model_to_go_on_from_keeps_its_features(corpus):
     rehearsal = SettingTrials(CRFTagger(max_iterations=20), corpus[50:], dev=corpus[:20], init=old)
     kept = rehearsal.parameters.kept(rehearsal.counts[None], 1000, rehearsal.model.min_pair_count)
     assert kept[rehearsal.layout.centre != 0].all() and not kept.all()
-    assert rehearsal.judge(Setting(0.5, 0.0, 1)).score > 0.9
+    assert rehearsal.evaluate(Setting(0.5, 0.0, 1)).score > 0.9
 
 
 # The command

@@ -1,4 +1,4 @@
-"""Keys found by their hashes: among sorted hashes, or in a memory of fixed size.
+"""Keys found by their hashes: among sorted hashes, or in a cache of fixed size.
 
 `HashIndex` is an interpolated search, `np.searchsorted` with a good first guess. Hashes are uniform over all 64-bit
 numbers, so the highest bits of one give nearly its index among the sorted ones. A table holds the first index for each
@@ -44,7 +44,7 @@ class HashIndex:
         return i
 
 
-class Keys:
+class KeyIndex:
     """Index of distinct integers in any order; multiplication makes hashes of them."""
 
     def __init__(self, keys: np.ndarray) -> None:
@@ -59,8 +59,8 @@ class Keys:
         return np.where(self.index.numbers[rank] == hashes, self.order[rank], -1)
 
 
-class KeyedMemory:
-    """Memory of numbers that are dear to compute, under integer keys.
+class KeyedCache:
+    """Two-way associative cache of computed numbers, under integer keys.
 
     A key has two neighbouring slots, the first of them even. A new key takes the first, and what was there the second.
     """
@@ -70,7 +70,7 @@ class KeyedMemory:
         self.keys, self.values = np.zeros(slots, np.int64), np.empty(slots)  # keys from 1 on; 0 is free
 
     def find(self, keys: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return the number of each key (n,); those of the keys at the places that `compute` gets are computed."""
+        """Return the number of each key (n,); `compute` gets the indices of the keys whose numbers are missing."""
         keys = keys + 1
         first = ((keys.astype(np.uint64) * MULTIPLIER) >> self.shift).astype(np.int64) & ~1
         values = self.values[first]
@@ -85,6 +85,6 @@ class KeyedMemory:
             self.keys[first], self.values[first] = keys[missing], values[missing]  # of equal slots, the last in both
         return values
 
-    def forget(self) -> None:
-        """Forget all numbers."""
+    def clear(self) -> None:
+        """Drop all numbers."""
         self.keys[:] = 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tagger.arrays.hash_index import Keys
+from tagger.arrays.hash_index import KeyIndex
 
 MAX_DENSE_CELLS = 1 << 22  # of a dense array
 ALWAYS_DENSE_CELLS = 1 << 16  # up to here a dense array is faster for any number of keys
@@ -49,18 +49,18 @@ def sum_by_key(keys: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.nd
 
 
 class AscendingKeys:
-    """Ascending integers that are searched for; as soon as more have been asked for than there are, by an index."""
+    """Sorted integers: found by bisection at first, by a hash index after more lookups than there are integers."""
 
     def __init__(self, keys: np.ndarray) -> None:
         self.keys, self.asked = keys, 0
-        self.index: Keys | None = None
+        self.index: KeyIndex | None = None
 
     def find(self, keys: np.ndarray) -> np.ndarray:
         """Return the index of each key, -1 for absent keys."""
         self.asked += len(keys)
         if self.index is None and self.asked < len(self.keys):  # an index would cost more than it saves
             return find_keys(self.keys, keys)
-        self.index = self.index or Keys(self.keys)
+        self.index = self.index or KeyIndex(self.keys)
         return self.index.find(keys)
 
 
@@ -81,7 +81,7 @@ class KeyedValues:
             self.mask = (1 << (SLOTS_PER_KEY * len(keys)).bit_length()) - 1
             self.slots = np.zeros(self.mask + 1, bool)
             self.slots[keys & self.mask] = True
-            self.index = Keys(keys)
+            self.index = KeyIndex(keys)
 
     def __call__(self, keys: np.ndarray) -> np.ndarray:
         """Return the value of each key."""

@@ -46,14 +46,14 @@ class StringSpans:
         return cls.of([string or "" for string in strings]).only(present)
 
     @classmethod
-    def yes(cls, flags: np.ndarray) -> StringSpans:
+    def of_flags(cls, flags: np.ndarray) -> StringSpans:
         """Return an empty string where a flag is True, and None elsewhere."""
         zeros = np.zeros(len(flags), np.int64)
         return cls("", zeros, zeros).only(flags)
 
     @classmethod
     def joined(cls, several: Sequence[StringSpans]) -> StringSpans:
-        """Concatenate spans. A text that several of them share is stored once."""
+        """Concatenate spans. A text that some of them share is stored once."""
         texts = {id(spans.text): spans.text for spans in several}
         text_ends = np.cumsum([0, *map(len, texts.values())]).tolist()
         text_starts = dict(zip(texts, text_ends, strict=False))

@@ -16,7 +16,8 @@ The work is done on packed steps. Read in this order:
 - `pruning`, `scaled`: faster steps for the maximum and for the sum;
 - `candidates`, `candidate_kernels`: chains of first and second order over the candidate tags of each token;
 - `lattice`, `candidate_lattice`: the interface between models and all of this, in its two forms;
-- `tables`: all numbers of the recursions for one sentence;
+- `single`: the best path and the probabilities of one sentence at a time, with little set-up;
+- `recursion_tables`: all numbers of the recursions for one sentence, to look at;
 - `padded`: the public functions, which are imported on first use.
 
 >>> tags, scores = decode(emissions, transitions, lengths)

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from tagger.chain.kernels import LogSum, SumKernel
-from tagger.chain.recursion import Observer, backward, forward
+from tagger.chain.recursion import ArcObserver, backward, forward
 from tagger.chain.scaled import ScaledSum, scaled_kernel
 from tagger.chain.scores import Chain
 
@@ -29,7 +29,7 @@ class Posterior:
     row_transitions: Callable[[slice], np.ndarray] | None = None  # the probabilities of steps, if rows have transitions
 
 
-def forward_backward(kernel: SumKernel, observe: Observer | None = None) -> Posterior:
+def forward_backward(kernel: SumKernel, observe: ArcObserver | None = None) -> Posterior:
     """Compute log Z and the probability of every state.
 
     A sentence that allows no path has log Z = -inf and probabilities 0. `observe(step, probabilities)` gets the

@@ -19,7 +19,7 @@ import numpy as np
 
 from tagger.chain.kernels import Kernel, SumKernel
 
-Observer = Callable[[Any, np.ndarray], None]  # a step of the kernel, and the probability of each of its arcs
+ArcObserver = Callable[[Any, np.ndarray], None]  # a step of the kernel, and the probability of each of its arcs
 
 
 def forward(kernel: Kernel) -> np.ndarray:
@@ -30,7 +30,7 @@ def forward(kernel: Kernel) -> np.ndarray:
     return scores
 
 
-def backward(kernel: SumKernel, alpha: np.ndarray, log_z: np.ndarray, observe: Observer | None = None) -> np.ndarray:
+def backward(kernel: SumKernel, alpha: np.ndarray, log_z: np.ndarray, observe: ArcObserver | None = None) -> np.ndarray:
     """Compute the backward scores of all states, last token to first; `observe` gets the arcs of every step."""
     beta = kernel.end(alpha)
     for step in kernel.steps(backwards=True):

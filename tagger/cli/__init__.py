@@ -4,10 +4,10 @@ Exit codes: 1 for an error in the user's data or files, 2 for wrong usage, 130, 
 SIGHUP, 0 when the reader of our output has closed the pipe.
 
 Read on in `commands` (one file per command, imported only when it runs), then `options` and `paths` (shared options;
-no output overwrites an input), `corpus_input`, `raw_text` and `hints` (reading, with advice), `tagging` (folders and
-tables), `training`, `interrupt`, `tuning` and `forwarding` (the training commands, and those that pass options on to
-them), `scheduler` (clusters), `command` (the base class of commands), `console` and `progress` (messages and bars on
-standard error).
+no output overwrites an input), `corpus_input`, `raw_text` and `hints` (reading, with advice), `tagging` (folders,
+tables and annotation tools), `evaluation` and `spans` (figures), `training`, `interrupt`, `tuning` and `forwarding`
+(the training commands, and those that pass options on to them), `scheduler` and `sharded_training` (clusters),
+`command` (the base class of commands), `console` and `progress` (messages and bars on standard error).
 """
 
 from __future__ import annotations

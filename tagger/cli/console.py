@@ -1,4 +1,4 @@
-"""Messages on standard error, and text files: the manners that all commands share.
+"""Messages on standard error, and text files, as all commands write them.
 
 Messages are for people: escaped for a terminal, silent with `--quiet`, and never a reason to fail. Data goes to files
 or standard output, in UTF-8 whatever the locale.

@@ -1,4 +1,4 @@
-"""Training on a cluster: `--scheduler` of `train`, `train-crf` and `train-hmm`, with the manners of every training."""
+"""Training on a cluster: `--scheduler` of `train`, `train-crf` and `train-hmm`, with the messages of every training."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class SpanResults:
 
 
 def span_results(
-    scheme: str, known: str | None, gold: Sequence[Sentence], name: str, sides: dict[str, list[list[str]]]
+    scheme: str, known: str | None, gold: Sequence[Sentence], name: str, systems: dict[str, list[list[str]]]
 ) -> SpanResults | None:
     """Evaluate the spans of a side by its name, and compare it with the others; None for tags that mark no spans.
 
@@ -95,6 +95,6 @@ def span_results(
     """
     if scheme == NO_SCHEME or (scheme == AUTO and not (known or recognize_scheme(one.tags or () for one in gold))):
         return None
-    guesses = sides[name]
-    rivals = {rival: compare_spans(gold, guesses, tags) for rival, tags in sides.items() if rival != name}
+    guesses = systems[name]
+    rivals = {rival: compare_spans(gold, guesses, tags) for rival, tags in systems.items() if rival != name}
     return SpanResults(name, evaluate_spans(gold, guesses), rivals)

@@ -66,7 +66,7 @@ class Tuning:
     def try_setting(self, setting: Setting) -> Trial:
         name = f"l2 {setting.l2:g}, l1 {setting.l1:g}, min count {setting.min_count}"
         with open_bar(name, "it", show=show_bar(self.quiet)) as self.bar:
-            trial = self.trials.judge(setting)
+            trial = self.trials.evaluate(setting)
         print_message(trial_row(trial), self.quiet)
         self.stop.can_save = self.keeps_models
         return trial

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagger.corpus.labels import token_tags
+from tagger.corpus.labels import tag_numbers, token_tags
 from tagger.errors import TrainingError
 from tagger.sentence import ANY, NO_TAG, Sentence
 
@@ -43,6 +43,14 @@ class Choices:
         tokens = np.concatenate([fixed, self.tokens[restricted][choice]])
         order = np.argsort(tokens, kind="stable")
         return tokens[order], np.concatenate([tags[fixed], tag])[order]
+
+
+def read_tags(sentences: Sequence[Sentence], partial: bool) -> tuple[list[str], np.ndarray, Choices]:
+    """Return the sorted tag set, the tag index of each token (N,), and the choices; none unless `partial`."""
+    if partial:
+        return read_choices(sentences)
+    names, tags = tag_numbers(sentences)
+    return names, tags, Choices.none(len(names))
 
 
 def read_choices(sentences: Sequence[Sentence]) -> tuple[list[str], np.ndarray, Choices]:

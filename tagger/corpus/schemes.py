@@ -144,7 +144,7 @@ def may_follow(scheme: str, before: str, tag: str) -> bool:
 
 
 def allowed_steps(scheme: str | None, tags: Sequence[str]) -> np.ndarray | None:
-    """Tell which of K tags may follow which, (K + 1, K + 1) [previous, next]; None if there is no scheme.
+    """Return which of K tags may follow which, (K + 1, K + 1) [previous, next]; None if there is no scheme.
 
     The last row is the place before a sentence, the last column the place after it.
     """

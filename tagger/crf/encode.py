@@ -15,8 +15,7 @@ import numpy as np
 from tagger.arrays.ragged import ranges
 from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.final_marks import trained_lengths
-from tagger.corpus.labels import tag_numbers
-from tagger.corpus.partial import OPEN, Choices, read_choices, renumber_tags
+from tagger.corpus.partial import OPEN, Choices, read_tags, renumber_tags
 from tagger.corpus.schemes import AUTO, NO_SCHEME, allowed_steps, training_scheme
 from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD, cross_fit, joined, propose_all, with_gold
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout, step_events
@@ -163,9 +162,9 @@ def encode_sentences(
     by_word = Windows.of(words, 0) if observe.sources else windows
     lengths, allowed = np.array(list(map(len, words))), allowed_steps(plan.scheme, plan.tag_set)
     trained = legal_lengths(trained, lengths, tags, allowed)
-    seen = fingerprints(by_word.written, by_word.at(0), lengths)
+    seen = fingerprints(by_word.encoded, by_word.at(0), lengths)
     fixed = tags != OPEN
-    lexicon = Lexicon.of(by_word.written, by_word.at(0)[fixed], tags[fixed], K)
+    lexicon = Lexicon.of(by_word.encoded, by_word.at(0)[fixed], tags[fixed], K)
     # The lexicon counts all tokens; weights are learned from those that are kept.
     kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,)
     windows, tags, choices = windows.only(kept, trained, margin(templates)), tags[kept], choices.only(kept)
@@ -248,14 +247,6 @@ def add_candidates(
         hmm.scheme_ = scheme
     with_right, is_right, missed = with_gold(proposal, corpus.tags, corpus.choices, threshold)
     return replace(corpus, proposal=with_right, is_right=is_right, cross_fitted=proposal), hmm, missed
-
-
-def read_tags(sentences: Sequence[Sentence], partial: bool) -> tuple[list[str], np.ndarray, Choices]:
-    """Return the tag set, the tags as numbers (N,), and the choices that a partly tagged corpus leaves."""
-    if partial:
-        return read_choices(sentences)
-    names, tags = tag_numbers(sentences)
-    return names, tags, Choices.none(len(names))
 
 
 def template_columns(sentence: Sentence) -> list[str | None]:

@@ -23,7 +23,7 @@ from tagger.chain.scores import StepTransitions, block_rows
 from tagger.crf.parameters import EncodedCorpus
 from tagger.features.encoder import Features
 from tagger.features.token_values import Triples
-from tagger.features.valued import distinct
+from tagger.features.valued import distinct_numbers
 from tagger.words.windows import MARKS
 
 WIDE_VALUES = 0.15  # a feature with values is wide if it has weights for this share of the tags, or more
@@ -129,7 +129,7 @@ class ValueMatrix:
     def of(cls, corpus: EncodedCorpus, triples: Triples, packs: list[slice], dtype: np.dtype) -> ValueMatrix:
         """Build the matrix of triples whose rows are those of the packs."""
         N, rows = packs[-1].stop if packs else 0, corpus.features.rows
-        features, columns = distinct(triples.ids)
+        features, columns = distinct_numbers(triples.ids)
         params, widths = rows.entries(features)
         F, W = len(features), corpus.tag_parts.columns
         bounds = np.searchsorted(triples.rows, np.arange(N + 1))

@@ -17,9 +17,9 @@ import numpy as np
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.corpus.labels import corpus_size, dev_sentences, training_sentences
+from tagger.crf.model_arrays import description, model_arrays, restore_model, rounded, set_rounded, used_settings
 from tagger.crf.scorer import FeatureScorer, step_tokens
 from tagger.crf.settings import check_dev_set, check_settings, function_of, training_fingerprints
-from tagger.crf.storage import description, model_arrays, restore_model, rounded, set_rounded, used_settings
 from tagger.crf.summary import crf_summary, weight_rows
 from tagger.crf.trigrams import TagTrigrams
 from tagger.features.encoder import Features

@@ -8,7 +8,8 @@ Read in this order:
 - `significance`: confidence intervals and the permutation test;
 - `breakdown`: accuracy by word frequency, sentence length and confidence;
 - `calibration`: accuracy against confidence, the reliability table;
-- `error_sample`: a representative sample of errors when there are too many to show.
+- `error_sample`: a representative sample of errors when there are too many to show;
+- `score_table`: the scores of an evaluation as a data frame, LaTeX or CSV.
 
 The idea: one ruler for dev sets in training, `eval` and cross-validation. A tag unseen in training counts as an error.
 """

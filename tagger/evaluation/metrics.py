@@ -16,8 +16,8 @@ import numpy as np
 from tagger.corpus.labels import tagged_sentences
 from tagger.errors import several
 from tagger.escaping import Displayable
+from tagger.evaluation.score_table import ScoreTable
 from tagger.evaluation.significance import Interval, interval, p_value
-from tagger.evaluation.tables import ScoreTable
 from tagger.sentence import Sentence, tag_lists
 from tagger.words.lexicon import Lexicon
 

@@ -8,7 +8,7 @@ are swapped at random, sentence by sentence, and the p-value is the share of swa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -18,33 +18,12 @@ DRAWN_CELLS = 1 << 22  # random numbers drawn at a time
 
 Interval = tuple[float, float]  # lower and upper end
 Ratio = tuple[np.ndarray, np.ndarray]  # of each sentence (B,), what is summed above and below the line
+Statistic = Callable[..., np.ndarray]  # of sums of terms
 
 
 def interval(values: np.ndarray, lengths: np.ndarray) -> Interval | None:
     """Compute the 95 % bootstrap interval of Σ values / Σ lengths over sentences (B,); None with fewer than two."""
-    filled = lengths > 0
-    values, lengths = values[filled], lengths[filled]
-    if len(lengths) < 2:
-        return None
-    random = np.random.default_rng(0)
-    rates = []
-    for rows in chunk_sizes(DRAWS, len(lengths)):
-        drawn = random.integers(0, len(lengths), (rows, len(lengths)))
-        rates.append(values[drawn].sum(axis=1) / lengths[drawn].sum(axis=1))
-    low, high = np.quantile(np.concatenate(rates), [0.025, 0.975])
-    return float(low), float(high)
-
-
-def p_value(differences: np.ndarray) -> float:
-    """Estimate the probability of a sum of differences (B,) at least this far from 0 if their signs were random."""
-    nonzero = differences[differences != 0].astype(float)
-    observed = abs(nonzero.sum())
-    random = np.random.default_rng(0)
-    as_far = 0
-    for rows in chunk_sizes(SWAPS, max(1, len(nonzero))):
-        signs = random.integers(0, 2, (rows, len(nonzero)), dtype=np.int8) * 2 - 1
-        as_far += int((np.abs(signs @ nonzero) >= observed - 1e-9).sum())
-    return (as_far + 1) / (SWAPS + 1)  # the observed assignment is one of all
+    return bootstrap(np.stack([values, lengths])[:, lengths > 0], np.divide)
 
 
 def paired_interval(first: Ratio, second: Ratio) -> Interval | None:
@@ -53,16 +32,26 @@ def paired_interval(first: Ratio, second: Ratio) -> Interval | None:
     Their denominators may differ, as those of F1 do. None with fewer than two sentences.
     """
     terms = np.stack([*first, *second]).astype(float)  # (4, B)
-    terms = terms[:, terms.any(axis=0)]
-    if terms.shape[1] < 2:
+    return bootstrap(terms[:, terms.any(axis=0)], difference_of)
+
+
+def bootstrap(terms: np.ndarray, statistic: Statistic) -> Interval | None:
+    """Compute the 95 % interval of a statistic of the sums of terms (n, B) over sentences, drawn with replacement."""
+    B = terms.shape[1]
+    if B < 2:
         return None
-    random = np.random.default_rng(0)
-    differences = []
-    for rows in chunk_sizes(DRAWS, terms.shape[1]):
-        drawn = random.integers(0, terms.shape[1], (rows, terms.shape[1]))
-        differences.append(difference_of(*(term[drawn].sum(axis=1) for term in terms)))
-    low, high = np.quantile(np.concatenate(differences), [0.025, 0.975])
+    random, results = np.random.default_rng(0), []
+    for rows in chunk_sizes(DRAWS, B):
+        drawn = random.integers(0, B, (rows, B))
+        results.append(statistic(*(term[drawn].sum(axis=1) for term in terms)))
+    low, high = np.quantile(np.concatenate(results), [0.025, 0.975])
     return float(low), float(high)
+
+
+def p_value(differences: np.ndarray) -> float:
+    """Estimate the probability of a sum of differences (B,) at least this far from 0 if their signs were random."""
+    d = differences[None, differences != 0].astype(float)
+    return randomized(d, abs(float(d.sum())), lambda sums: sums[:, 0])
 
 
 def paired_p_value(first: Ratio, second: Ratio) -> float:
@@ -72,14 +61,19 @@ def paired_p_value(first: Ratio, second: Ratio) -> float:
     """
     a, b = np.stack(first).astype(float), np.stack(second).astype(float)  # (2, B) above and below the line
     t, d = (a + b).sum(axis=1), a - b  # (2,), (2, B)
-    d = d[:, d.any(axis=0)]
     observed = abs(float(difference_of(*a.sum(axis=1), *b.sum(axis=1))))
-    random = np.random.default_rng(0)
-    as_far = 0
+    return randomized(d[:, d.any(axis=0)], observed, lambda sums: difference_of(*(t + sums).T, *(t - sums).T))
+
+
+def randomized(d: np.ndarray, observed: float, statistic: Statistic) -> float:
+    """Estimate the probability of a statistic at least this far from 0 if the signs of d (n, B) were random.
+
+    The statistic gets the sums (rows, n) of each of some assignments of signs.
+    """
+    random, as_far = np.random.default_rng(0), 0
     for rows in chunk_sizes(SWAPS, max(1, d.shape[1])):
         signs = random.integers(0, 2, (rows, d.shape[1]), dtype=np.int8) * 2 - 1
-        swapped = signs @ d.T  # (rows, 2)
-        as_far += int((np.abs(difference_of(*(t + swapped).T, *(t - swapped).T)) >= observed - 1e-9).sum())
+        as_far += int((np.abs(statistic(signs @ d.T)) >= observed - 1e-9).sum())
     return (as_far + 1) / (SWAPS + 1)  # the observed assignment is one of all
 
 

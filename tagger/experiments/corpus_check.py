@@ -111,7 +111,7 @@ def contradicted(sentences: Sequence[Sentence], folds: Iterable[Fold], at_least:
     """List the tags that a model trained on the other folds disagrees with, at this confidence or above."""
     doubts = []
     for fold in folds:
-        for i, guesses in zip(fold.members, fold.sure, strict=True):
+        for i, guesses in zip(fold.members, fold.most_probable, strict=True):
             tokens = zip(sentences[i].words, sentences[i].tags or (), guesses, strict=True)
             for t, (word, tag, (guess, p)) in enumerate(tokens):
                 if guess != tag and p >= at_least:

@@ -53,9 +53,8 @@ class Fold:
 
     members: list[int]  # indices of the sentences in the corpus
     tags: list[list[str]]
-    sure: list[list[tuple[str, float]]]  # the most probable tag of each token and its probability
+    most_probable: list[list[tuple[str, float]]]  # the most probable tag of each token and its probability
     accuracy: float
-    trained_on: int  # tokens
 
 
 def fold_numbers(sentences: Sequence[Sentence], folds: int, seed: int, contiguous: bool = False) -> list[int]:
@@ -84,18 +83,18 @@ def cross_validate(
     sentences = tagged_sentences(sentences, None, ("sentences", "tags"))
     numbers = fold_numbers(sentences, folds, seed, contiguous)
     blocks = ((([i for i, n in enumerate(numbers) if n == fold]), False) for fold in range(folds))
-    return run(partial(partial, judge_fold, make, sentences), blocks)  # the inner one is a worker's function
+    return run(partial(partial, evaluate_fold, make, sentences), blocks)  # the inner one is a worker's function
 
 
-def judge_fold(make: TaggerFactory, sentences: list[Sentence], members: list[int]) -> Fold:
+def evaluate_fold(make: TaggerFactory, sentences: list[Sentence], members: list[int]) -> Fold:
     """Train on all sentences but the `members` of a fold, and predict the tags of those."""
     left_out = set(members)
     test = [sentences[i] for i in members]
     train = [sentence for i, sentence in enumerate(sentences) if i not in left_out]
     model = make.fit(train)
     tags = model.predict(test)
-    sure = [most_probable(model.classes_, P) for P in model.predict_marginals(test)]
-    return Fold(members, tags, sure, accuracy(test, tags) or 0.0, sum(map(len, train)))
+    probable = [most_probable(model.classes_, P) for P in model.predict_marginals(test)]
+    return Fold(members, tags, probable, accuracy(test, tags) or 0.0)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ One setting changes at a time, up and then down, step by step, as long as one of
 the best so far; every walk starts from the best. The search ends after a round without improvement. A step doubles or
 halves a penalty: accuracy changes slowly with it, and smaller steps would measure noise. Nothing is tried twice.
 
-The search sees only numbers; a function, `SettingTrials.judge`, trains and tests. The best of many trials is partly the
-luckiest, so its accuracy is biased upwards: expect less on new text.
+The search gets numbers only; a function, `SettingTrials.evaluate`, trains and tests. The best of many trials is partly
+the luckiest, so its accuracy is biased upwards: expect less on new text.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Trial:
 class Search:
     """A search and its trials, in the order in which they were made."""
 
-    def __init__(self, judge: Callable[[Setting], Trial]) -> None:
-        self.judge = judge
+    def __init__(self, evaluate: Callable[[Setting], Trial]) -> None:
+        self.evaluate = evaluate
         self.trials: dict[Setting, Trial] = {}
 
     @property
     def best(self) -> Trial:
-        """Return the trial with the highest score, the first of equal ones."""
+        """The trial with the highest score, the first of equal ones."""
         return max(self.trials.values(), key=lambda trial: trial.score)
 
     def run(self, start: Setting) -> Trial:
@@ -71,7 +71,7 @@ class Search:
     def trial(self, setting: Setting) -> Trial:
         """Return the trial of a setting; train only if there is none yet."""
         if setting not in self.trials:
-            self.trials[setting] = self.judge(setting)
+            self.trials[setting] = self.evaluate(setting)
         return self.trials[setting]
 
 

@@ -29,7 +29,7 @@ from tagger.experiments.search import Setting, Trial
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores
 from tagger.models.monitor import DEV_SCORES
-from tagger.models.results import by_sentence
+from tagger.models.sentence_results import by_sentence
 from tagger.sentence import Sentence
 from tagger.tagging.workers import Executor
 
@@ -96,7 +96,7 @@ class SettingTrials:
         lengths = self.lengths.tolist()
         return [sentence.begin(n) for sentence, n in zip(self.sentences, lengths, strict=True)]
 
-    def judge(self, setting: Setting) -> Trial:
+    def evaluate(self, setting: Setting) -> Trial:
         """Train with a setting, once for each test set, and measure the score on all of them together."""
         folds = [(setting, fold, self.first_weights(fold)) for fold in self.test_sets]
         if self.run is None:

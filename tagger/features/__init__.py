@@ -11,6 +11,7 @@ Read in this order:
 - `keys`, `valued`: what identifies a feature, without and with a value;
 - `encoder`: all features of a corpus as ids, learned once, looked up for new text;
 - `tag_parts`: features shared by tags with a common part (NNG in NNG+JKB);
+- `parameter_index`: the parameter of a feature with a tag;
 - `word_classes`: classes of words from raw text as features;
 - `clustering`: learn such classes.
 

@@ -51,7 +51,7 @@ class WordForms:
     @cached_property
     def none(self) -> StringSpans:
         """No string for any word."""
-        return StringSpans.yes(np.zeros(len(self), bool))
+        return StringSpans.of_flags(np.zeros(len(self), bool))
 
     @cached_property
     def letter_classes(self) -> np.ndarray:
@@ -62,7 +62,7 @@ class WordForms:
     def any(self, letters: np.ndarray) -> StringSpans:
         """Answer yes for each word of which any letter is True, in `letters` of all words."""
         before = np.append(0, np.cumsum(letters))
-        return StringSpans.yes(before[self.written.ends] > before[self.written.starts])
+        return StringSpans.of_flags(before[self.written.ends] > before[self.written.starts])
 
 
 Function = Callable[[WordForms], StringSpans]
@@ -108,7 +108,7 @@ LETTER_CLASSES = LetterClasses()
 @feature
 def bias(words: WordForms) -> StringSpans:
     """Answer yes for every word; the weights then express how frequent each tag is."""
-    return StringSpans.yes(np.ones(len(words), bool))
+    return StringSpans.of_flags(np.ones(len(words), bool))
 
 
 @feature
@@ -152,7 +152,7 @@ def capital(words: WordForms) -> StringSpans:
     answers = np.zeros(len(words), bool)
     filled = words.written.starts < words.written.ends
     answers[filled] = words.letter_classes[words.written.starts[filled]] == ord("X")
-    return StringSpans.yes(answers)
+    return StringSpans.of_flags(answers)
 
 
 @feature
@@ -191,7 +191,7 @@ def jamo(n: int, words: WordForms) -> StringSpans:
 @feature_with_pattern
 def match(pattern: re.Pattern[str], words: WordForms) -> StringSpans:
     """Answer yes for words in which the pattern is found."""
-    return StringSpans.yes(np.array([pattern.search(word) is not None for word in words.words], bool))
+    return StringSpans.of_flags(np.array([pattern.search(word) is not None for word in words.words], bool))
 
 
 @feature_with_pattern

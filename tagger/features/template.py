@@ -208,7 +208,7 @@ def function_values(
 
     def at_tokens(function: Conjunct) -> StringSpans:
         if function.name == NUMBER:  # every token has one
-            return StringSpans.yes(np.ones(len(tokens), bool))
+            return StringSpans.of_flags(np.ones(len(tokens), bool))
         return by_source[function.column].at_tokens(values(function, by_source[function.column]))
 
     return {function.function: at_tokens(function) for function in functions}

@@ -78,17 +78,18 @@ def count_values(
     Returned are the keys with parameters, ascending; the parameters as ascending cells, number of the key ·
     (K + A + K²) + tag; and the sum of the squared values of each, which is its count if all values are 1.
     """
-    K, (keys, inverse) = tag_parts.K, distinct(triples.ids)
+    K, (keys, inverse) = tag_parts.K, distinct_numbers(triples.ids)
+    amounts = triples.values.astype(np.float64)
     frequent = np.bincount(inverse, minlength=len(keys)) >= min_count
     cells = inverse * K + tags[triples.rows]
     if selection.all_states or len(keys) * K <= SORTING_CELLS * len(cells):
         seen = np.arange(len(keys) * K, dtype=np.int64)
         if not selection.all_states:
             seen = seen[np.bincount(cells, minlength=len(seen)) > 0]
-        sums, squares = (np.bincount(cells, v, minlength=len(keys) * K)[seen] for v in powers(triples.values))
+        sums, squares = (np.bincount(cells, v, minlength=len(keys) * K)[seen] for v in (amounts, amounts * amounts))
     else:
         seen, place = np.unique(cells, return_inverse=True)
-        sums, squares = (np.bincount(place, v, minlength=len(seen)) for v in powers(triples.values))
+        sums, squares = (np.bincount(place, v, minlength=len(seen)) for v in (amounts, amounts * amounts))
     kept = frequent[seen // K]
     if selection.min_value is not None:
         kept &= sums >= selection.min_value
@@ -97,15 +98,9 @@ def count_values(
     return keys[alive], number[seen[kept] // K] * tag_parts.all_columns + seen[kept] % K, squares[kept]
 
 
-def distinct(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def distinct_numbers(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct numbers from 0 up, ascending, and the place of each number among them."""
     if numbers.max(initial=0) > 4 * len(numbers) + 1000:
         return np.unique(numbers, return_inverse=True)
     there = np.bincount(numbers) > 0
     return np.flatnonzero(there), (np.cumsum(there, dtype=np.int64) - 1)[numbers]
-
-
-def powers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values and their squares."""
-    exact = values.astype(np.float64)
-    return exact, exact * exact

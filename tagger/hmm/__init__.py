@@ -10,9 +10,9 @@ Read in this order:
 - `guesser`: tags of unknown words from their spelling (`affixes` has the keys, `spelling_levels` the counts under them,
   `opinion_pool` the combination, `sparse_guess` the same for large tag sets);
 - `smoothing`: the Dirichlet smoothing used by `lexicalized` and `guesser`;
-- `scorer`: lattices of new text, and the terms of a path's score;
+- `scorer`: lattices of new text, and the terms of a path's score; `single`: what one sentence at a time needs;
 - `em`: Baum–Welch for partly tagged text;
-- `summary`: what `tagger inspect` prints; `storage`: the arrays of a model file;
+- `summary`: what `tagger inspect` prints; `model_arrays`: those of a model file;
 - `textbook`: relative frequencies with a floor instead of all that, for `smoothing` and `unknown`.
 
 The idea: count, then estimate; the only search is for a few smoothing constants, by leaving one out.

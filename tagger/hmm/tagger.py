@@ -22,8 +22,8 @@ from tagger.features.word_classes import WordClasses
 from tagger.files import resources
 from tagger.hmm.emissions import EmissionModel
 from tagger.hmm.lexicalized import LexicalizedTransitions, learn_transitions
+from tagger.hmm.model_arrays import model_arrays, restore_model
 from tagger.hmm.scorer import first_order_scorer, path_terms, second_order_scorer
-from tagger.hmm.storage import model_arrays, restore_model
 from tagger.hmm.textbook.settings import DEFAULT, TextbookSettings
 from tagger.hmm.transitions import Transitions
 from tagger.hmm.word_tags import WordTagTable
@@ -201,7 +201,7 @@ class HMMTagger(Tagger):
         """
         from tagger.hmm.counting.counts import HMMCounts
         from tagger.hmm.counting.frequent import entry_counter
-        from tagger.hmm.counting.text import TaggedText
+        from tagger.hmm.counting.tagged_text import TaggedText
 
         text = text or TaggedText.of(sentences, self.partial)
         check_memory(text.K, len(text.tags))

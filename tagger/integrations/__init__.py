@@ -1,9 +1,10 @@
-"""Adapters to other people's libraries: each module speaks one library's language.
+"""Adapters to other libraries: each module has the interface of one library.
 
 - `rows`: a column of texts or word lists in, columns of lists out; `arrow` and `frames` build on it;
 - `arrow`: record batches; `tables`: files of Parquet and Arrow IPC;
 - `frames`: pandas and polars;
 - `sklearn`: scorers; what else scikit-learn asks for is part of every tagger;
+- `crfsuite`: the class and the metrics of sklearn-crfsuite;
 - `distributed`: a Dask cluster;
 - `spacy`, `nltk`: a model as a component of a spaCy pipeline, and as a tagger of NLTK.
 

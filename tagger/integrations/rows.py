@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from tagger.corpus.tokenizers.texts import tokenize
+from tagger.corpus.tokenizers.tokenize import tokenize
 from tagger.errors import TaggerError
 from tagger.escaping import quote
 from tagger.models.predictor import Predictor
 from tagger.sentence import Sentence
-from tagger.tagging.chunks import blocks, weight
+from tagger.tagging.blocks import blocks, weight
 from tagger.tagging.inputs import MAX_SENTENCE_LENGTH
 
 Rows = dict[str, list[list[Any] | None]]  # for each output a list with a list per row

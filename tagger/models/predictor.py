@@ -23,8 +23,8 @@ from tagger.corpus.labels import tagged_sentences
 from tagger.corpus.schemes import allowed_steps
 from tagger.errors import TaggerError
 from tagger.models.estimator import Taggings
-from tagger.models.results import by_sentence, n_best
-from tagger.models.text import TextMethods
+from tagger.models.sentence_results import by_sentence, n_best
+from tagger.models.text_methods import TextMethods
 from tagger.sentence import FEATURES, Sentence, sentence_list, words_of
 from tagger.words.lexicon import Lexicon
 
@@ -120,7 +120,7 @@ class Predictor(TextMethods, ABC):
         return max(MIN_LATTICE_TOKENS, LATTICE_CELLS // len(self.classes_))
 
     def allowed_steps(self) -> np.ndarray | None:
-        """Tell which tag may follow which by the span scheme, (K + 1, K + 1); None without one."""
+        """Return which tag may follow which by the span scheme, (K + 1, K + 1); None without one."""
         return allowed_steps(self.scheme_, self.classes_)
 
     def check_fitted(self) -> None:

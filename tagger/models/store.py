@@ -168,7 +168,7 @@ def open_model(path: str | os.PathLike[str]) -> Iterator[Archive]:
     """Open the archive of a model file or shipped model."""
     name = os.fspath(path)
     try:
-        with reading(model_file(name)) as archive:
+        with open_described(model_file(name)) as archive:
             yield archive
     except FileNotFoundError:
         raise MissingModelError(f"no model {name!r}") from None
@@ -199,7 +199,7 @@ def load_classes(path: str | os.PathLike[str]) -> WordClasses:
 
 def restore_classes(name: str, stream: IO[bytes]) -> WordClasses:
     """Read word classes from an open `.npz` file."""
-    with reading(name, stream) as archive:
+    with open_described(name, stream) as archive:
         kind = archive.setting("kind", str)
         if kind != WORD_CLASSES_KIND:
             raise ModelError(f"{name}: expected word classes, got a {quote(kind)} model. Learn classes first.")
@@ -217,22 +217,17 @@ def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Arrays) ->
 
 
 @contextlib.contextmanager
-def reading(name: str, opened: IO[bytes] | None = None) -> Iterator[Archive]:
-    """Open the archive of a file and read its description; FileNotFoundError is left to the caller."""
+def open_described(name: str, opened: IO[bytes] | None = None) -> Iterator[Archive]:
+    """Open the archive of a file, read its description and check its format; a missing file is FileNotFoundError."""
     with open_archive(name, opened) as archive:
-        read_meta(archive)
+        meta = archive.read_description()
+        version = meta.get("format")
+        if type(version) is not int or version < 1:
+            raise archive.error("expected a format version in its description")
+        if version > FORMAT:
+            newer = f"{shortened(str(version))}, written by tagger {shortened(str(meta.get('program')))}"
+            raise ModelError(f"{name}: expected format up to {FORMAT}, got {newer}. Update tagger {__version__}.")
         yield archive
-
-
-def read_meta(archive: Archive) -> None:
-    """Read the archive's description and check its format version."""
-    meta = archive.read_description()
-    version = meta.get("format")
-    if type(version) is not int or version < 1:
-        raise archive.error("expected a format version in its description")
-    if version > FORMAT:
-        newer = f"{shortened(str(version))}, written by tagger {shortened(str(meta.get('program')))}"
-        raise ModelError(f"{archive.name}: expected format up to {FORMAT}, got {newer}. Update tagger {__version__}.")
 
 
 def build(archive: Archive) -> Tagger:

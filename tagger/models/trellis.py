@@ -1,8 +1,8 @@
 """`SentenceTrellis`: all numbers of the recursions of one sentence, with words and names of tags.
 
-`chain.tables` computes them. Here the tags get their names, and a *view* (`trellis_view`) chooses the states that are
-worth showing: the most probable tags of each token, and those of the best path. What a sum includes beyond the states
-of a view is given as one number, so that every formula can be checked by hand:
+`chain.recursion_tables` computes them. Here the tags get their names, and a *view* (`trellis_view`) chooses the states
+that are worth showing: the most probable tags of each token, and those of the best path. What a sum includes beyond the
+states of a view is given as one number, so that every formula can be checked by hand:
 
     alpha[j] = log (Σ_i exp(alpha[i] + step[i, j]) + exp(alpha_rest[j])) + emission[j]
     beta[i]  = log (Σ_j exp(step[i, j] + emission[j] + beta[j]) + exp(beta_rest[i]))
@@ -18,7 +18,7 @@ import numpy as np
 
 from tagger.chain.candidate_lattice import CandidateLattice
 from tagger.chain.lattice import Lattice
-from tagger.chain.tables import Tables, lattice_tables
+from tagger.chain.recursion_tables import RecursionTables, lattice_tables
 from tagger.models.predictor import Predictor
 from tagger.models.trellis_view import TrellisPath, TrellisState, TrellisStep, TrellisTag, TrellisView
 from tagger.sentence import words_of
@@ -56,8 +56,8 @@ class SentenceTrellis:
         The n best taggings.
     probabilities : ndarray (T, K)
         The probability of each tag at each token.
-    tables : Tables or None
-        All numbers as arrays (`tagger.chain.tables`).
+    tables : RecursionTables or None
+        All numbers as arrays (`tagger.chain.recursion_tables`).
     note : str or None
         What is not defined for this model, or defined in another way, and why.
     """
@@ -70,7 +70,7 @@ class SentenceTrellis:
     best: TrellisPath | None
     paths: list[TrellisPath]
     probabilities: np.ndarray  # (T, K)
-    tables: Tables | None  # None without a chain, and for a sentence without tokens
+    tables: RecursionTables | None  # None without a chain, and for a sentence without tokens
     note: str | None
 
     @property
@@ -180,7 +180,7 @@ class SentenceTrellis:
         return notebook_frame(self)
 
 
-def rest_sums(tables: Tables, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def rest_sums(tables: RecursionTables, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sum up, for the alpha and the beta of each state, the arcs from and to states that are left out, in logs."""
     alpha, beta = np.full((2, len(kept)), -np.inf)
     away, on = ~kept[tables.before], ~kept[tables.after]
@@ -223,7 +223,7 @@ def sentence_trellis(model: Predictor, sentence: Any, n: int) -> SentenceTrellis
     )
 
 
-def normalization(lattice: Lattice, tables: Tables | None) -> tuple[str | None, float, np.ndarray]:
+def normalization(lattice: Lattice, tables: RecursionTables | None) -> tuple[str | None, float, np.ndarray]:
     """Return what is to be noted about the probabilities, what normalises taggings, and the probabilities of tags.
 
     They are those of the chain, which are more exact than the lattice's own, unless the lattice calibrates them.
@@ -236,7 +236,7 @@ def normalization(lattice: Lattice, tables: Tables | None) -> tuple[str | None, 
     return None, tables.log_z, tables.marginals(lattice.marginals().shape[1])
 
 
-def best_path(lattice: Lattice, tables: Tables | None) -> tuple[float, np.ndarray]:
+def best_path(lattice: Lattice, tables: RecursionTables | None) -> tuple[float, np.ndarray]:
     """Return the score and the tags of the best path, which the back-pointers lead along."""
     if tables is None:
         tags = lattice.best()

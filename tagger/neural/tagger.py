@@ -161,30 +161,30 @@ class BiLSTMTagger(Tagger):
         check_dev(self.classes_, dev)
         check_metric(self.metric, self.scheme_)
         with one_thread():
-            learner = self.learner(sentences, tags, vectors or WordVectors.none())
+            trainer = self.trainer(sentences, tags, vectors or WordVectors.none())
 
             def train(monitor: TrainingMonitor) -> tuple[np.ndarray, dict[str, Any]]:
-                loss, reason = self.train(learner, monitor, pulse)
+                loss, reason = self.train(trainer, monitor, pulse)
                 iterations = monitor.state.iteration
-                return learner.judged, {"iterations": iterations, "loss": loss, "stopped": reason}
+                return trainer.average_weights, {"iterations": iterations, "loss": loss, "stopped": reason}
 
             figures = TrainingMonitor(
-                use_weights=lambda weights: self.set_weights(learner.arrays(weights)),
+                use_weights=lambda weights: self.set_weights(trainer.arrays(weights)),
                 score=self.score,
                 dev=dev,
                 dev_every=1,
                 patience=self.patience,
                 watch=watch,
                 checkpoint=checkpoint,
-                fingerprints=self.prints(sentences, dev) if checkpoint else {},
+                fingerprints=self.training_fingerprints(sentences, dev) if checkpoint else {},
                 unit="epoch",
                 metric=self.metric,
             ).run(train)
-        sizes = {"sentences": len(sentences), "tokens": len(tags), "parameters": len(learner.average)}
+        sizes = {"sentences": len(sentences), "tokens": len(tags), "parameters": len(trainer.average)}
         self.summary_ = sizes | figures
         return self
 
-    def learner(self, sentences: list[Sentence], tags: np.ndarray, vectors: WordVectors) -> Any:
+    def trainer(self, sentences: list[Sentence], tags: np.ndarray, vectors: WordVectors) -> Any:
         """Encode the corpus and make a trainer with an untrained network."""
         from tagger.neural.trainer import NetworkCorpus, NetworkTrainer, new_module
 
@@ -192,8 +192,8 @@ class BiLSTMTagger(Tagger):
         written = [sentence.words for sentence in sentences]
         windows = Windows.of(written, 0)
         lengths, trained = np.array(list(map(len, written))), trained_lengths(written)
-        self.seen_ = fingerprints(windows.written, windows.at(0), lengths)
-        self.lexicon_ = Lexicon.of(windows.written, windows.at(0), tags, K)
+        self.seen_ = fingerprints(windows.encoded, windows.at(0), lengths)
+        self.lexicon_ = Lexicon.of(windows.encoded, windows.at(0), tags, K)
         self.lookup_ = InputLookup.of(windows.words, vectors, self.letters)
         shapes = self.sizes.shapes(len(self.lookup_.words) + 1, len(self.lookup_.alphabet), vectors.size, K)
         size = sum(map(math.prod, shapes.values()))
@@ -205,33 +205,33 @@ class BiLSTMTagger(Tagger):
         options = (self.learning_rate, batch_size, self.epochs, self.seed, self.optimizer, self.weight_decay)
         return NetworkTrainer(corpus, self.lookup_, module, *options)
 
-    def train(self, learner: Any, course: TrainingMonitor, pulse: Any) -> tuple[float | None, str]:
+    def train(self, trainer: Any, monitor: TrainingMonitor, pulse: Any) -> tuple[float | None, str]:
         """Run the epochs; return the last loss, None without any, and the reason to stop."""
-        state = course.start(learner.state, len(learner.average))
+        state = monitor.start(trainer.state, len(trainer.average))
         loss = None
         if state.iteration:
-            learner.go_on(state.weights, state.iteration)
+            trainer.resume(state.weights, state.iteration)
         for number in range(state.iteration + 1, self.epochs + 1):
-            found = learner.epoch(number, pulse)
-            if found is None:
-                course.save()  # as it was after the last whole epoch
-                course.score_dev(learner.judged)
+            epoch_loss = trainer.epoch(number, pulse)
+            if epoch_loss is None:
+                monitor.save()  # as it was after the last whole epoch
+                monitor.score_dev(trainer.average_weights)
                 return loss, INTERRUPTED
-            loss = found
+            loss = epoch_loss
             if not np.isfinite(loss):
                 raise TrainingError(f"the loss became {loss}: {SLOWER}")
-            reason = course.after(number, loss, learner.state, learner.judged)
+            reason = monitor.after(number, loss, trainer.state, trainer.average_weights)
             if reason:
                 return loss, reason
         return loss, f"{several(self.epochs, 'epoch')} had been allowed"
 
     @property
     def sizes(self) -> Sizes:
-        """Return the sizes of the network."""
+        """The sizes of the network; 0 for characters if it does not read them."""
         sizes = Sizes(*(getattr(self, name) for name in SIZES))
         return sizes if self.letters else replace(sizes, letter=0, spelling=0)
 
-    def prints(self, sentences: list[Sentence], dev: list[Sentence] | None) -> dict[str, str]:
+    def training_fingerprints(self, sentences: list[Sentence], dev: list[Sentence] | None) -> dict[str, str]:
         """Compute fingerprints of the data and settings that a checkpoint belongs to."""
         settings = self.get_params()
         del settings["patience"], settings["epochs"]

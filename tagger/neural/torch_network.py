@@ -2,7 +2,7 @@
 
 The layout of a `Pack` is that of PyTorch's packed sequences, so nothing is padded before the CRF, and characters are
 read once for each distinct word of a batch. `export` returns the weights by the names and in the shapes that NumPy
-uses, `adopt` copies them back.
+uses, `load_weights` copies them back.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class TorchNetwork(nn.Module):
         return {name: weights.detach().numpy().copy() for name, weights in self.views().items()}
 
     @torch.no_grad()
-    def adopt(self, weights: Arrays) -> None:
+    def load_weights(self, weights: Arrays) -> None:
         """Set the weights to exported ones, such as those of a stored model."""
         for name, view in self.views().items():
             view.copy_(torch.from_numpy(weights[name]))

@@ -57,7 +57,7 @@ class NetworkCorpus:
 
 
 class NetworkTrainer:
-    """The training of a network: `epoch` is one pass over the corpus, `judged` the averaged weights."""
+    """The training of a network: `epoch` is one pass over the corpus, `average_weights` are those of the model."""
 
     def __init__(
         self,
@@ -141,20 +141,20 @@ class NetworkTrainer:
         return exported
 
     @property
-    def judged(self) -> np.ndarray:
-        """Return the averaged weights (P,), those of the model."""
+    def average_weights(self) -> np.ndarray:
+        """The averaged weights (P,), those of the model."""
         return self.average.numpy().copy()
 
     @property
     def state(self) -> np.ndarray:
-        """Return everything needed to resume, (4P,): weights, average, and the two moments of Adam, else zeros."""
+        """Everything needed to resume, (4P,): weights, average, and the two moments of Adam, else zeros."""
         saved = self.optimizer.state_dict()["state"].get(
             0, {}
         )  # of parameter 0, the only one; empty before the first step
         moments = (saved.get(name, torch.zeros_like(self.average)) for name in MOMENTS)
         return torch.cat([self.weights.detach(), self.average, *moments]).numpy()
 
-    def go_on(self, state: np.ndarray, epochs: int) -> None:
+    def resume(self, state: np.ndarray, epochs: int) -> None:
         """Resume from the `state` after this number of epochs."""
         weights, average, *moments = torch.from_numpy(state).clone().split(len(self.average))
         with torch.no_grad():

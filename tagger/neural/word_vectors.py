@@ -39,7 +39,7 @@ class WordVectors:
 
     @property
     def size(self) -> int:
-        """Return the number of dimensions, P."""
+        """The number of dimensions, P."""
         return int(self.table.shape[1])
 
     def __call__(self, words: Sequence[str]) -> np.ndarray:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tagger.evaluation.breakdown import confusion_grid
 from tagger.evaluation.metrics import Evaluation
 from tagger.experiments.crossval import CurvePoint
-from tagger.reports.curve import learning_curve
+from tagger.reports.curve_page import learning_curve
 from tagger.reports.html import short
 from tagger.reports.svg import WIDTH, compact, picture, text
 

@@ -3,16 +3,16 @@
 Read in this order:
 
 - `annotator`: tags, probabilities and n-best taggings for a block of sentences;
-- `text`: texts and sentences of a program;
+- `pipeline`: `tag`, `tag_sents` and `pipe` of every model;
 - `fast_path`: plain lines to word/TAG lines, without a `Sentence` object;
 - `constraints`: tags that a user allows or has given already;
-- `chunks`: sentences in blocks, early when the input pauses;
+- `blocks`: sentences in blocks, early when the input pauses;
 - `workers`: blocks on several processes, results in order;
 - `inputs`: text of any format in blocks, with the place of each;
 - `render`: tagged blocks as bytes of the output format;
 - `text_job`: reader, annotator and renderer of a run as one object;
 - `doubtful`: the sentences that a model is least sure of;
-- `folder`: many files into a folder, without doing finished ones again.
+- `folder`: many files into a folder, without doing finished ones again; `pieces`: large files by parts.
 
 The idea: block borders depend on the input only, so the output is the same for any number of processes.
 """

@@ -14,7 +14,7 @@ import numpy as np
 from tagger.chain.lattice import Lattice
 from tagger.errors import TaggerError
 from tagger.models.predictor import Predictor
-from tagger.models.results import n_best
+from tagger.models.sentence_results import n_best
 from tagger.sentence import ANY, Sentence
 from tagger.tagging.constraints import Constraints
 

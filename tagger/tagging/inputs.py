@@ -14,7 +14,7 @@ from tagger.corpus.slash import line_stretches, tokens
 from tagger.errors import CorpusError
 from tagger.files.reading import Lines, raise_or_skip
 from tagger.sentence import Sentence
-from tagger.tagging.chunks import NamedBlock, blocks, weight
+from tagger.tagging.blocks import NamedBlock, blocks, weight
 from tagger.tagging.constraints import Constraints
 
 MAX_SENTENCE_LENGTH = 1 << 20  # tokens: the lattice of a longer sentence would exhaust the memory

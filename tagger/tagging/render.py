@@ -14,7 +14,7 @@ from tagger.corpus.slash import tokens as slash_tokens
 from tagger.errors import CorpusError
 from tagger.sentence import Sentence
 from tagger.tagging.annotator import Annotator
-from tagger.tagging.chunks import NamedBlock
+from tagger.tagging.blocks import NamedBlock
 from tagger.tagging.fast_path import line_tagger
 
 SPAN_KEYS = {"type", "begin", "end", "words"}

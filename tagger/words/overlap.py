@@ -45,4 +45,4 @@ def overlap(sentences: Sequence[Sequence[str]], seen: np.ndarray, form: Normaliz
     """Count the sentences whose fingerprint is among those of the training corpus, `seen`."""
     windows = Windows.of(normalized_sentences(sentences, form), 0)
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
-    return int(np.isin(all_fingerprints(windows.written, windows.at(0), lengths), seen).sum())
+    return int(np.isin(all_fingerprints(windows.encoded, windows.at(0), lengths), seen).sum())

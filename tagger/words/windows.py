@@ -27,7 +27,7 @@ class Windows:
     around: np.ndarray  # ids of words and boundary marks
 
     @cached_property
-    def written(self) -> ByteStrings:
+    def encoded(self) -> ByteStrings:
         """The distinct words, encoded as UTF-8 (V)."""
         return ByteStrings.of(self.words)
 

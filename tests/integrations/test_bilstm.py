@@ -57,7 +57,7 @@ def test_weights_that_went_out_come_back():
     a, b = (learner(WORDS, TAGS, Sizes(8, 6, 5, 9, 2), seed=seed) for seed in (1, 2))
     sizes = Sizes(8, 6, 5, 9, 2).shapes(len(a.lookup.words) + 1, len(a.lookup.alphabet), 0, 6)
     assert {name: array.shape for name, array in a.module.export().items()} == sizes
-    b.module.adopt(a.module.export())
+    b.module.load_weights(a.module.export())
     with torch.no_grad():
         assert torch.equal(a.module.eval().emissions(a.batch([0, 1])), b.module.eval().emissions(b.batch([0, 1])))
 

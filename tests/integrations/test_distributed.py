@@ -30,8 +30,8 @@ from tagger.integrations.distributed.cluster import check_scheduler, connect
 from tagger.integrations.distributed.executor import DaskExecutor
 from tagger.integrations.distributed.objective import ShardedObjective
 from tagger.integrations.distributed.placement import assign
+from tagger.integrations.distributed.shard_cache import ShardCache, forget
 from tagger.integrations.distributed.shards import ReadOptions, cut
-from tagger.integrations.distributed.store import Store, forget
 from tagger.integrations.distributed.tagging import tag
 from tagger.integrations.distributed.training import encode_shards, fit, training
 
@@ -89,7 +89,7 @@ def test_trials_as_tasks_have_the_digits_of_one_process(client):
     here = SettingTrials(model, sentences)
     there = SettingTrials(model, sentences, watch=lambda: calls.append(1), run=DaskExecutor(client))
     for setting in (Setting(0.5, 0.0, 1), Setting(0.5, 0.125, 2)):
-        assert there.judge(setting) == here.judge(setting)
+        assert there.evaluate(setting) == here.evaluate(setting)
         for fold, result in here.results.items():
             assert (there.results[fold].x == result.x).all()
     assert len(calls) == 10
@@ -263,13 +263,13 @@ def test_a_large_file_is_cut_between_sentences(tmp_path, monkeypatch, format, su
 
 def test_objects_of_a_store_come_back_from_disk_as_they_were(tmp_path):
     value = {"a": np.arange(5), "b": [np.zeros((2, 3), np.float32), "text", np.empty(0)]}
-    store = Store(str(tmp_path))
+    cache = ShardCache(str(tmp_path))
     for _ in range(2):
-        found = store.get(("x", 1), lambda: value)
+        found = cache.get(("x", 1), lambda: value)
         assert found["a"].tolist() == [0, 1, 2, 3, 4] and found["b"][0].shape == (2, 3) and found["b"][1] == "text"
     assert not found["a"].flags.writeable
-    store.drop(lambda key: True)
-    assert list(store.folder.iterdir()) == [] and store.get(("x", 1), lambda: 7) == 7
+    cache.drop(lambda key: True)
+    assert list(cache.folder.iterdir()) == [] and cache.get(("x", 1), lambda: 7) == 7
 
 
 # Tagging

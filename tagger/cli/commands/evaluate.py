@@ -10,14 +10,14 @@ import click
 
 from tagger.cli.console import display_name, load_page_template, print_message, write_json, write_text
 from tagger.cli.corpus_input import CorpusOptions, load_tag_map, read_tagged
-from tagger.cli.evaluation.sides import (
+from tagger.cli.evaluation.systems import (
     evaluated_columns,
     predict,
-    read_side,
+    read_system,
     rename_tags,
-    side_calibration,
-    side_confidences,
-    side_spans,
+    system_calibration,
+    system_confidences,
+    system_spans,
 )
 from tagger.cli.evaluation.warnings import gold_warnings, tag_set, tag_set_warnings, training_overlaps
 from tagger.cli.options import (
@@ -40,7 +40,7 @@ from tagger.corpus.conllu import COLUMNS
 from tagger.evaluation.calibration import ConfidenceGroup
 from tagger.evaluation.metrics import Comparison, Evaluation, compare, evaluate
 from tagger.models.store import load_model
-from tagger.reports.evaluation import EvaluationRun, evaluation_page
+from tagger.reports.evaluation_page import EvaluationRun, evaluation_page
 from tagger.reports.figures import confusion_figure
 from tagger.reports.text import as_json, as_table, calibration_json, in_words
 
@@ -111,32 +111,32 @@ def command(
     template, tag_map = load_page_template(report, "evaluation.html"), load_tag_map(map_path)
     model = load_model(*model_paths) if not predictions or is_given("model_paths") else None
     rival_models = {path: load_model(path) for path in rival_paths}
-    model_name = " and ".join(model_paths)
+    name = " and ".join(model_paths)
     options = CorpusOptions(input_format, encoding, evaluated_columns(columns, [model, *rival_models.values()]))
     sentences = read_tagged(gold, options)
-    judged = read_side(predictions, options, sentences, gold) if predictions else predict(model_name, model, sentences)
+    system = read_system(predictions, options, sentences, gold) if predictions else predict(name, model, sentences)
     rivals = [predict(path, rival, sentences) for path, rival in rival_models.items()]
-    overlaps = training_overlaps(sentences, {model_name: model} | rival_models)
+    overlaps = training_overlaps(sentences, {name: model} | rival_models)
     messages = gold_warnings(gold, sentences, overlaps)
     if tag_map:
-        sentences, judged, *rivals = rename_tags(tag_map, sentences, [judged, *rivals], quiet)
-    messages += tag_set_warnings(gold, sentences, [judged, *rivals], tag_map)
+        sentences, system, *rivals = rename_tags(tag_map, sentences, [system, *rivals], quiet)
+    messages += tag_set_warnings(gold, sentences, [system, *rivals], tag_map)
     print_message("\n".join(messages), quiet or not messages)
     lexicon, tags = (model.lexicon_, tag_set(model, tag_map)) if model else (None, None)
-    result = replace(evaluate(sentences, judged.guesses, lexicon, tags), not_considered=judged.not_considered)
-    comparisons = {rival.name: compare(sentences, judged.guesses, rival.guesses) for rival in rivals}
-    spans = side_spans(scheme, None if tag_map else model, sentences, [judged, *rivals])
-    verdicts, span_scores = in_sentences(judged.name, comparisons, spans), spans.scores if spans else None
-    confidence = side_confidences(judged, sentences, tags or []) if report or calibration else None
-    bins = side_calibration(judged, sentences, confidence if calibration else None)
-    run = (sentences, judged.guesses, result, judged.model, lexicon, confidence, judged.speed, messages + verdicts)
+    result = replace(evaluate(sentences, system.guesses, lexicon, tags), not_considered=system.not_considered)
+    comparisons = {rival.name: compare(sentences, system.guesses, rival.guesses) for rival in rivals}
+    spans = system_spans(scheme, None if tag_map else model, sentences, [system, *rivals])
+    verdicts, span_scores = in_sentences(system.name, comparisons, spans), spans.scores if spans else None
+    confidence = system_confidences(system, sentences, tags or []) if report or calibration else None
+    bins = system_calibration(system, sentences, confidence if calibration else None)
+    run = (sentences, system.guesses, result, system.model, lexicon, confidence, system.speed, messages + verdicts)
     write_pictures(
         report, template, EvaluationRun(page_title(predictions, model_paths, gold), *run, span_scores), figure
     )
     if as_program:
-        write_json(output, figures(result, overlaps.get(model_name), judged.speed, comparisons, bins, spans))
+        write_json(output, figures(result, overlaps.get(name), system.speed, comparisons, bins, spans))
     else:
-        write_text(output, as_table(result, sentences, judged.speed, bins, verdicts, span_scores))
+        write_text(output, as_table(result, sentences, system.speed, bins, verdicts, span_scores))
 
 
 def check_calibration(calibration: bool, predictions: str | None) -> None:

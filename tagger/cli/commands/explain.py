@@ -25,7 +25,7 @@ from tagger.files.reading import Lines
 from tagger.files.writing import open_output
 from tagger.models.explain import Explanation, explain
 from tagger.models.store import load_model
-from tagger.reports.explanation import explanation_page
+from tagger.reports.explanation_page import explanation_page
 from tagger.reports.html import page_template
 
 

@@ -10,7 +10,7 @@ from tagger.cli.paths import INPUT
 from tagger.errors import ModelError
 from tagger.escaping import visible
 from tagger.models.store import load_card, load_model
-from tagger.reports.model import model_page
+from tagger.reports.model_page import model_page
 from tagger.reports.text import section_text
 
 

@@ -12,7 +12,7 @@ from tagger.cli.paths import INPUT
 from tagger.cli.progress import with_bar
 from tagger.cli.spans import check_experiment, metric_option
 from tagger.experiments.crossval import CurvePoint, TaggerFactory, learning_curve
-from tagger.reports.curve import curve_page, last_gain
+from tagger.reports.curve_page import curve_page, last_gain
 from tagger.reports.figures import curve_figure
 from tagger.tagging.workers import Executor
 

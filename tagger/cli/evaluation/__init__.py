@@ -1,1 +1,1 @@
-"""The parts of `eval`: `sides` (the models and files that are compared with the gold corpus) and `warnings`."""
+"""The parts of `eval`: `systems` (models and files of predictions, compared with the gold corpus) and `warnings`."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from tagger.cli.corpus_input import length_warnings
-from tagger.cli.evaluation.sides import Side
+from tagger.cli.evaluation.systems import System
 from tagger.corpus.tag_map import TagMap
 from tagger.errors import several
 from tagger.models.predictor import Predictor
@@ -42,25 +42,25 @@ def gold_warnings(gold: str, sentences: list[Sentence], overlaps: dict[str, int 
     return [*(f"warning: {warning}" for warning in warnings), *length_warnings(sentences, gold)]
 
 
-def tag_set_warnings(gold: str, sentences: list[Sentence], sides: list[Side], tag_map: TagMap | None) -> list[str]:
-    """Warn of each side whose tag set seems to be another than that of the gold corpus.
+def tag_set_warnings(gold: str, sentences: list[Sentence], systems: list[System], tag_map: TagMap | None) -> list[str]:
+    """Warn of each system whose tag set seems to be another than that of the gold corpus.
 
     That is so if most tokens of one have tags that the other lacks. The tag set of predictions is unknown: a tag that
     they never have proves nothing.
     """
     gold_tags = Counter(chain.from_iterable(sentence.tags or () for sentence in sentences))
     warnings = []
-    for side in {side.name: side for side in sides}.values():
-        guessed = Counter(chain.from_iterable(side.guesses))
-        faults = [] if side.model is None else lacking(gold_tags, gold, tag_set(side.model, tag_map), side.name)
-        faults += lacking(guessed, side.name, gold_tags, gold)
+    for system in {system.name: system for system in systems}.values():
+        guessed = Counter(chain.from_iterable(system.guesses))
+        faults = [] if system.model is None else lacking(gold_tags, gold, tag_set(system.model, tag_map), system.name)
+        faults += lacking(guessed, system.name, gold_tags, gold)
         if faults:
             warnings.append(f"warning: the scores mean little: {' and '.join(faults)}. {TAG_SET_ADVICE}")
     return warnings
 
 
 def lacking(tags: Counter[str], name: str, other_tags: Iterable[str], other_name: str) -> list[str]:
-    """Describe the tags of one side that the other lacks, if most tokens have such a tag."""
+    """Describe the tags in one place that the other lacks, if most tokens have such a tag."""
     known = set(other_tags)
     missing = Counter({tag: count for tag, count in tags.items() if tag not in known})
     if 2 * missing.total() <= tags.total():

@@ -2,7 +2,8 @@
 
 These tools mark stretches of a text with labels. Read in this order:
 
-- `labels`: from labelled texts to tagged sentences and back, for all tools; several annotators of one text;
+- `records`: JSON records, read safely;
+- `labeled_text`: from labelled texts to tagged sentences and back, for all tools; several annotators of one text;
 - `doccano`, `prodigy`, `label_studio`, `brat`: the files of each tool, all with `read` and `write`.
 
 The idea: a label on every word is a tag; labels on stretches are spans, which become BIO tags. A sentence keeps the
@@ -45,13 +46,13 @@ def read_annotations(path: str, name: str, encoding: str = "utf-8", meaning: str
     list of Sentence
         Where several annotators disagree about a word, its tag is `?`.
     """
-    from tagger.corpus.annotation.labels import as_sentences
+    from tagger.corpus.annotation.labeled_text import as_sentences
 
     return as_sentences(tool(name).read(path, encoding), meaning, path)
 
 
 def write_annotations(path: str, sentences: Sequence[Sentence], name: str, suggested: bool = False) -> None:
     """Write sentences as a tool's file; `suggested` says that the labels are a model's, to be looked at."""
-    from tagger.corpus.annotation.labels import labeled_texts
+    from tagger.corpus.annotation.labeled_text import labeled_texts
 
     tool(name).write(path, labeled_texts(sentences), suggested)

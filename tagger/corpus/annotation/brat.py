@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import PurePath
 
-from tagger.corpus.annotation.labels import Label, LabeledText
+from tagger.corpus.annotation.labeled_text import Label, LabeledText
 from tagger.corpus.annotation.records import checked_label
 from tagger.errors import CorpusError
 from tagger.escaping import quote

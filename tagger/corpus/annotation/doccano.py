@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tagger.corpus.annotation.labels import Label, LabeledText
+from tagger.corpus.annotation.labeled_text import Label, LabeledText
 from tagger.corpus.annotation.records import (
     checked_label,
     json_line,

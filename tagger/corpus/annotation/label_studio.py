@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tagger.corpus.annotation.labels import LabeledText
+from tagger.corpus.annotation.labeled_text import LabeledText
 from tagger.corpus.annotation.records import PROJECT, checked_label, keys_of, objects_of, other_keys, text_of
 from tagger.errors import CorpusError
 from tagger.escaping import quote

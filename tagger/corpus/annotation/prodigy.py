@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from tagger.corpus.annotation.labels import LabeledText
+from tagger.corpus.annotation.labeled_text import LabeledText
 from tagger.corpus.annotation.records import (
     checked_label,
     json_line,

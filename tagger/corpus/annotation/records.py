@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-from tagger.corpus.annotation.labels import Label, LabeledText
+from tagger.corpus.annotation.labeled_text import Label, LabeledText
 from tagger.corpus.jsonl import parse_object
 from tagger.errors import CorpusError
 from tagger.escaping import quote

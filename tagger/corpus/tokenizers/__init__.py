@@ -1,7 +1,7 @@
 """Split raw text into sentences of words.
 
 - `segmenter`: read text in constant memory, and yield sentences with character offsets;
-- `texts`: `tokenize`, a text in memory;
+- `tokenize`: the function of that name, for a text in memory;
 - `records`: texts inside JSON Lines and CoNLL-U;
 - `english`: words and sentence ends in the manner of the English Web Treebank;
 - `chinese`: words by jieba (extra `chinese`), sentences by final marks.

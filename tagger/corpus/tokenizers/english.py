@@ -108,10 +108,10 @@ VOWEL = re.compile(r"[aeiouyAEIOUY\d]")
 
 def words(piece: str) -> tuple[str, ...]:
     """Split a piece into words; joined, they are the piece."""
-    return cached_tokenize(piece) if len(piece) <= MAX_CACHED_LENGTH else tokenize(piece)
+    return cached_split(piece) if len(piece) <= MAX_CACHED_LENGTH else split(piece)
 
 
-def tokenize(piece: str) -> tuple[str, ...]:
+def split(piece: str) -> tuple[str, ...]:
     """Split a piece into words without the cache."""
     tokens = []
     for match in WORD.finditer(piece):
@@ -121,7 +121,7 @@ def tokenize(piece: str) -> tuple[str, ...]:
     return tuple(tokens)
 
 
-cached_tokenize = lru_cache(maxsize=1 << 14)(tokenize)
+cached_split = lru_cache(maxsize=1 << 14)(split)
 
 
 def ends(before: list[str], following: str | None) -> bool:

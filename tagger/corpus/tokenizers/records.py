@@ -14,7 +14,7 @@ from itertools import chain
 
 from tagger.corpus import conllu
 from tagger.corpus.jsonl import TOO_DEEP, parse_object
-from tagger.corpus.tokenizers.texts import tokenize
+from tagger.corpus.tokenizers.tokenize import tokenize
 from tagger.escaping import quote
 from tagger.files.reading import Lines
 from tagger.sentence import Sentence

@@ -1,7 +1,7 @@
 """The scorer of nodes for large tag sets: no row of scores for all tags is made or kept.
 
 With a thousand tags a row costs more than the few nodes of a word that need scores. So the cache keeps the features of
-each word instead, and a memory of fixed size the scores of words with a tag, which text repeats. For new ones, the
+each word instead, and a cache of fixed size the scores of words with a tag, which text repeats. For new ones, the
 weights of narrow features are added up for the words of a block; wide templates, such as the length of a word, have few
 features with weights for many tags, and a table each, of which nodes take what they need. The weights of a tag's parts
 are added at the nodes.
@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tagger.arrays.hash_index import KeyedMemory
+from tagger.arrays.hash_index import KeyedCache
 from tagger.crf.scorer import FeatureScorer
 from tagger.features.encoder import Features
 from tagger.features.keys import word_keys
@@ -23,7 +23,7 @@ from tagger.features.tag_parts import TagParts
 from tagger.words.windows import MARKS, Windows
 
 BLOCK_CELLS = 1 << 17  # of the scores of a block of words, few enough to stay in the processor's cache
-MEMORY_SLOTS = 1 << 21  # of the scores of words with a tag, 16 bytes each
+CACHE_SLOTS = 1 << 21  # of the scores of words with a tag, 16 bytes each
 WIDE_TEMPLATE = 100  # features of a template that is laid out as a table
 
 
@@ -36,7 +36,7 @@ class NodeScorer(FeatureScorer):
         self.wide = {t: np.empty(0) for t in one_word if sizes[t] < WIDE_TEMPLATE}  # (features + 1, K)
         self.narrow = [t for t in one_word if t not in self.wide]
         super().__init__(features, weights, tag_parts)
-        self.memory, self.renumbered = KeyedMemory(MEMORY_SLOTS), 0
+        self.known_scores, self.renumbered = KeyedCache(CACHE_SLOTS), 0
         self.W = tag_parts.columns
         columns = tag_parts.columns_by_tag
         self.columns = np.where(columns < 0, self.W, columns)  # (K, columns of a tag); column W is zero
@@ -56,13 +56,13 @@ class NodeScorer(FeatureScorer):
 
     def one_word_scores(self, windows: Windows, tags: np.ndarray) -> np.ndarray:
         if self.renumbered != self.cache.renumbered:
-            self.memory.forget()
+            self.known_scores.clear()
             self.renumbered = self.cache.renumbered
         scores = np.zeros(len(tags))
         for number, offset in enumerate(self.by_offset):
             at = windows.at(offset).astype(np.int64)
             keys = (at * len(self.by_offset) + number) * self.K + tags
-            scores += self.memory.find(keys, partial(self.scores_of_words, offset, at, tags))
+            scores += self.known_scores.find(keys, partial(self.scores_of_words, offset, at, tags))
         return scores
 
     def scores_of_words(self, offset: int, at: np.ndarray, tags: np.ndarray, nodes: np.ndarray) -> np.ndarray:

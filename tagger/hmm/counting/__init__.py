@@ -2,7 +2,7 @@
 
 Read in this order:
 
-- `text`: tagged sentences as numbers;
+- `tagged_text`: tagged sentences as numbers;
 - `counts`: words, tags, bigrams and trigrams of a text, which add up over texts;
 - `frequent`: the tags before and after frequent words, which are known only when all texts are counted.
 

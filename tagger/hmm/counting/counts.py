@@ -14,7 +14,7 @@ import numpy as np
 from tagger.arrays.keyed import count_keys
 from tagger.arrays.ragged import RaggedRows
 from tagger.corpus.partial import OPEN
-from tagger.hmm.counting.text import TaggedText
+from tagger.hmm.counting.tagged_text import TaggedText
 from tagger.words.lexicon import Lexicon
 
 

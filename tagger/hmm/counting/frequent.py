@@ -15,7 +15,7 @@ import numpy as np
 from tagger.arrays.keyed import KeyedValues
 from tagger.corpus.partial import OPEN
 from tagger.hmm.counting.counts import CellCounts
-from tagger.hmm.counting.text import TaggedText
+from tagger.hmm.counting.tagged_text import TaggedText
 from tagger.hmm.smoothing import subsample
 from tagger.hmm.transitions import NO_TOKEN, Steps
 

@@ -4,7 +4,7 @@ Read in this order:
 
 - `cluster`: connect to a scheduler, or start workers on this machine;
 - `executor`: blocks of work as tasks, in order;
-- `shards`: the files of a corpus, cut into shards; `store`: what a worker keeps of its shards;
+- `shards`: the files of a corpus, cut into shards; `shard_cache`: what a worker keeps of its shards;
 - `placement`: which worker has which shards, and what happens when one dies;
 - `counting`: tags, words and features, counted by shard and merged;
 - `worker`: the tasks; `objective`: loss and gradient, summed over the shards;

@@ -24,8 +24,8 @@ from tagger.hmm.tagger import HMMTagger
 from tagger.integrations.distributed.hmm import ShardedText, learn_hmm
 from tagger.integrations.distributed.objective import ShardedCorpus
 from tagger.integrations.distributed.placement import Shared
+from tagger.integrations.distributed.shard_cache import LOCK, cache_of
 from tagger.integrations.distributed.shards import Shard
-from tagger.integrations.distributed.store import LOCK, store_of
 from tagger.integrations.distributed.worker import Job, Numbering, Plan, encoded, merged, part_of, read
 
 EncodedShard = tuple[EncodedCorpus, ParameterLayout, np.ndarray]  # a shard, its layout, the numbers of its parameters
@@ -69,7 +69,7 @@ class CandidatePlan:
             return joined(proposals).only(np.argsort(np.concatenate(tokens)))
 
         key = (shard.number, f"proposal {self.name}")
-        proposal: Proposal = store_of(job.token, job.on_disk).get(key, make)
+        proposal: Proposal = cache_of(job.token, job.on_disk).get(key, make)
         return proposal
 
 

@@ -89,7 +89,7 @@ def connect(scheduler: str, security: Security | None = None, worker_memory: int
         except (OSError, ValueError) as error:
             raise TaggerError(f"scheduler {scheduler}: expected an answer, got none ({error})") from error
         if workers is not None:
-            client.register_plugin(worker_manners(worker_memory))
+            client.register_plugin(worker_setup(worker_memory))
         yield client
 
 
@@ -118,14 +118,14 @@ def local_cluster(workers: int) -> Iterator[Any]:
                 cluster.close()
 
 
-def worker_manners(memory: int | None) -> Any:
-    """Return the plugin that each worker process of this machine gets: no end by Ctrl-C, and a memory limit."""
+def worker_setup(memory: int | None) -> Any:
+    """Return the plugin of worker processes on this machine: it ignores Ctrl-C and sets a memory limit."""
     from distributed import WorkerPlugin
 
-    class WorkerManners(WorkerPlugin):
+    class WorkerSetup(WorkerPlugin):
         """Sets up a worker process."""
 
-        name = "tagger-manners"
+        name = "tagger-setup"
 
         def setup(self, worker: Any) -> None:
             from tagger.files import resources
@@ -135,4 +135,4 @@ def worker_manners(memory: int | None) -> Any:
             if memory:
                 resources.limit(memory)
 
-    return WorkerManners()
+    return WorkerSetup()

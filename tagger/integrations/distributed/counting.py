@@ -65,7 +65,7 @@ class Survey:
 
 
 @dataclass(frozen=True)
-class Words:
+class ShardWords:
     """The words, strings and steps of some shards."""
 
     lexicon: Lexicon
@@ -76,7 +76,7 @@ class Words:
     lengths: dict[int, np.ndarray]  # by shard, of the sentences as they are trained on
 
     @classmethod
-    def of(cls, number: int, part: EncodedPart, layout: ParameterLayout) -> Words:
+    def of(cls, number: int, part: EncodedPart, layout: ParameterLayout) -> ShardWords:
         """Collect the words of a shard."""
         K, bounds = layout.K, layout.bounds
         bigrams = np.zeros(K * K)
@@ -86,7 +86,7 @@ class Words:
         return cls(part.lexicon, strings, part.seen, bigrams.reshape(K, K), edges, lengths)
 
     @classmethod
-    def merged(cls, several: Sequence[Words]) -> Words:
+    def merged(cls, several: Sequence[ShardWords]) -> ShardWords:
         """Merge the words of shards."""
         return cls(
             Lexicon.union([words.lexicon for words in several], len(several[0].bigrams)),

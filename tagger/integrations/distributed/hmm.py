@@ -20,14 +20,14 @@ from tagger.errors import TrainingError
 from tagger.features.word_classes import WordClasses
 from tagger.hmm.counting.counts import CellCounts, HMMCounts
 from tagger.hmm.counting.frequent import EntryCounts, EntryTokens
-from tagger.hmm.counting.text import TaggedText
+from tagger.hmm.counting.tagged_text import TaggedText
 from tagger.hmm.smoothing import subsample
 from tagger.hmm.tagger import HMMTagger, check_memory
 from tagger.hmm.transitions import Steps
 from tagger.integrations.distributed.counting import scheme_of_steps
 from tagger.integrations.distributed.placement import ShardWorkers, Shared
+from tagger.integrations.distributed.shard_cache import LOCK, cache_of
 from tagger.integrations.distributed.shards import Shard
-from tagger.integrations.distributed.store import LOCK, store_of
 from tagger.integrations.distributed.worker import Job, Selection, merged, read
 from tagger.normalization import NFC, normalized_keys
 
@@ -65,7 +65,7 @@ def text_of(job: Job, shard: Shard) -> TaggedText | None:
         text = TaggedText.of(sentences, partial=False)
         return replace(text, strings=[], tags=narrow(text.tags), words=narrow(text.words))
 
-    text: TaggedText | None = store_of(job.token, job.on_disk).get((shard.number, "text"), make)
+    text: TaggedText | None = cache_of(job.token, job.on_disk).get((shard.number, "text"), make)
     return text
 
 

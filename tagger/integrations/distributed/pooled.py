@@ -18,8 +18,8 @@ from tagger.crf.trainer import Trainer
 from tagger.integrations.distributed.candidates import CandidatePlan, cross_fit, hmm_settings, split_by_shard
 from tagger.integrations.distributed.objective import ShardedCorpus, ShardedObjective, ShardedTrainer
 from tagger.integrations.distributed.placement import Shared
+from tagger.integrations.distributed.shard_cache import LOCK
 from tagger.integrations.distributed.shards import Shard
-from tagger.integrations.distributed.store import LOCK
 from tagger.integrations.distributed.worker import Job, Numbering, Plan, Selection, encoded, read
 from tagger.pooled.held_out import ParameterCounts
 from tagger.pooled.opinion_weights import OpinionSample, count_coverage, estimate_coverage

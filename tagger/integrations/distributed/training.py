@@ -28,8 +28,8 @@ from tagger.features.word_classes import WordClasses
 from tagger.hmm.tagger import HMMTagger
 from tagger.integrations.distributed.candidates import add_candidates
 from tagger.integrations.distributed.counting import (
+    ShardWords,
     Survey,
-    Words,
     joined_features,
     least_count,
     merge_counts,
@@ -39,8 +39,8 @@ from tagger.integrations.distributed.hmm import ShardedText, check_hmm, learn_hm
 from tagger.integrations.distributed.objective import ShardedCorpus, ShardedTrainer
 from tagger.integrations.distributed.placement import ShardWorkers, Shared
 from tagger.integrations.distributed.pooled import ShardedPooledTrainer
+from tagger.integrations.distributed.shard_cache import forget
 from tagger.integrations.distributed.shards import ReadOptions, cut
-from tagger.integrations.distributed.store import forget
 from tagger.integrations.distributed.worker import Job, Numbering, Plan, count_template, count_words, survey
 from tagger.models.checkpoint import Checkpoint, fingerprint
 from tagger.models.monitor import ProgressCallback
@@ -193,7 +193,7 @@ def encode_shards(
     threshold = threshold_of(model, None, K, bool(column_names(templates)))
     marks = choose_marks([part.endings for part in surveys])
     shared = Shared(workers.client, Plan(plan, marks))
-    words = Words.merged(workers.run(count_words, job, shared))
+    words = ShardWords.merged(workers.run(count_words, job, shared))
     features, counts = count_features(workers, job, shared, plan, words, model, tag_parts)
     seen = np.flatnonzero(words.bigrams)
     layout = global_layout(plan, features, counts, words, seen, tag_parts)
@@ -231,7 +231,7 @@ def count_features(
     job: Job,
     plan: Shared,
     decisions: CorpusPlan,
-    words: Words,
+    words: ShardWords,
     model: CRFTagger,
     tag_parts: TagParts,
 ) -> tuple[Any, np.ndarray]:
@@ -248,7 +248,7 @@ def count_features(
 
 
 def global_layout(
-    plan: CorpusPlan, features: Any, counts: np.ndarray, words: Words, seen: np.ndarray, tag_parts: TagParts
+    plan: CorpusPlan, features: Any, counts: np.ndarray, words: ShardWords, seen: np.ndarray, tag_parts: TagParts
 ) -> ParameterLayout:
     """Lay out the parameters of the corpus."""
     layout = ParameterLayout(description(plan, features, tag_parts, np.empty(0, np.int64)), counts, also_seen=seen)

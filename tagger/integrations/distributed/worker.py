@@ -1,7 +1,7 @@
 """The tasks of workers: each takes shards of one worker, and returns what they add up to.
 
-Every stage of a shard is kept (`store`) and made from the stage before if it is missing, down to the file. So a task
-may run on a worker that has never seen its shards.
+Every stage of a shard is kept (`shard_cache`) and made from the stage before if it is missing, down to the file. So a
+task may run on a worker that has never seen its shards.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from tagger.features.encoder import Features
 from tagger.features.tag_parts import TagParts
 from tagger.integrations.distributed.counting import (
     Counted,
+    ShardWords,
     Survey,
-    Words,
     merge_counts,
     renumbered,
     string_ids,
     template_counts,
 )
+from tagger.integrations.distributed.shard_cache import LOCK, cache_of
 from tagger.integrations.distributed.shards import ReadOptions, Shard
-from tagger.integrations.distributed.store import LOCK, store_of
 from tagger.sentence import Sentence
 
 if TYPE_CHECKING:
@@ -113,23 +113,23 @@ def part_of(job: Job, shard: Shard, plan: Plan) -> EncodedPart:
         trained = plan.marks[shard.number].lengths([sentence.words for sentence in sentences])
         return encode_sentences(plan.corpus, sentences, tags, choices, trained, FeatureLimits())
 
-    part: EncodedPart = store_of(job.token, job.on_disk).get((shard.number, "part"), make)
+    part: EncodedPart = cache_of(job.token, job.on_disk).get((shard.number, "part"), make)
     return part
 
 
 def ids_of(job: Job, shard: Shard, part: EncodedPart, strings: Any) -> np.ndarray:
     """Return the ids in the corpus of a shard's strings."""
     key = (shard.number, "strings")
-    ids: np.ndarray = store_of(job.token, job.on_disk).get(key, lambda: string_ids(part, strings))
+    ids: np.ndarray = cache_of(job.token, job.on_disk).get(key, lambda: string_ids(part, strings))
     return ids
 
 
-def count_words(job: Job, shards: Sequence[Shard], plan: Plan) -> Words:
+def count_words(job: Job, shards: Sequence[Shard], plan: Plan) -> ShardWords:
     """Encode shards, each by itself, and collect their words."""
     with LOCK:
         parts = ((shard.number, part_of(job, shard, plan)) for shard in shards)
-        words = (Words.of(number, part, ParameterLayout(part.corpus, part.counts)) for number, part in parts)
-        return merged(words, Words.merged)
+        words = (ShardWords.of(number, part, ParameterLayout(part.corpus, part.counts)) for number, part in parts)
+        return merged(words, ShardWords.merged)
 
 
 def count_template(job: Job, shards: Sequence[Shard], plan: Plan, strings: Any, t: int) -> Counted:
@@ -159,7 +159,7 @@ def encoded(
 
     The numbering is needed the first time only.
     """
-    store = store_of(job.token, job.on_disk)
+    cache = cache_of(job.token, job.on_disk)
 
     def make() -> tuple[EncodedCorpus, ParameterLayout, np.ndarray]:
         if numbering is None:
@@ -168,8 +168,8 @@ def encoded(
         ids = ids_of(job, shard, part, numbering.features.strings)
         return renumbered(part, numbering.features, ids, numbering.seen)
 
-    found: tuple[EncodedCorpus, ParameterLayout, np.ndarray] = store.get((shard.number, "encoded"), make)
-    store.drop(lambda key: key[0] == shard.number and key[1] in ("part", "strings"))
+    found: tuple[EncodedCorpus, ParameterLayout, np.ndarray] = cache.get((shard.number, "encoded"), make)
+    cache.drop(lambda key: key[0] == shard.number and key[1] in ("part", "strings"))
     return found
 
 
@@ -211,11 +211,11 @@ def objective_of(
         residual = objective.residual
         return ObjectiveState(type(objective), values, residual.shape, residual.dtype), params
 
-    store, key = store_of(job.token, job.on_disk), (shard.number, f"{OBJECTIVE} {name}")
+    cache, key = cache_of(job.token, job.on_disk), (shard.number, f"{OBJECTIVE} {name}")
     if not job.on_disk:
-        kept: tuple[Objective, np.ndarray] = store.get(key, make)
+        kept: tuple[Objective, np.ndarray] = cache.get(key, make)
         return kept
-    state, params = store.get(key, make_state)
+    state, params = cache.get(key, make_state)
     return state.revived(worker_threads()), params
 
 
@@ -258,11 +258,11 @@ def evaluate(
 
     losses = {}
     total = np.zeros(len(weights.features) + len(weights.chain), np.int64)
-    store = store_of(job.token, job.on_disk)
+    cache = cache_of(job.token, job.on_disk)
     numbers = {shard.number for shard in shards}
     with LOCK, threadpool_limits(limits=1, user_api="blas"):
         own = f"{OBJECTIVE} {name}"  # those of samples and trainings that are over are dropped
-        store.drop(lambda key: key[0] not in numbers or (key[1].startswith(OBJECTIVE) and key[1] != own))
+        cache.drop(lambda key: key[0] not in numbers or (key[1].startswith(OBJECTIVE) and key[1] != own))
         for shard in shards:
             if selection is not None and not len(selection[shard.number]):
                 continue

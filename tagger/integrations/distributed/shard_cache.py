@@ -1,4 +1,4 @@
-"""What a worker process keeps of its shards: in memory, or in files that are mapped into memory when they are needed.
+"""Cache of a worker process for what it computes of its shards: in memory, or in files that are mapped into memory.
 
 A file holds one object: its pickle, with all arrays behind it, so that reading it copies no array. Files are written
 and read by the same process, in a folder that only its user may open (`mkdtemp`); pickles from elsewhere are never
@@ -20,13 +20,13 @@ from typing import Any
 
 HEAD = struct.Struct("<QQ")  # bytes of the pickle, and of the list of sizes
 ALIGNED = 64  # bytes
-MAX_STORES = 4  # trainings that a worker remembers: one that ended without a word makes room for others
-STORES: dict[str, Store] = {}
+MAX_CACHES = 4  # trainings that a worker has caches of; that of a killed one is dropped for a new one
+CACHES: dict[str, ShardCache] = {}
 LOCK = RLock()  # a worker works at one shard at a time
 
 
-class Store:
-    """Objects by key, each made when it is first asked for."""
+class ShardCache:
+    """Cache of objects by key; each is made when it is first needed."""
 
     def __init__(self, folder: str | None) -> None:
         self.folder = None if folder is None else Path(tempfile.mkdtemp(prefix="shards-", dir=folder))
@@ -61,13 +61,13 @@ class Store:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def store_of(token: str, on_disk: bool) -> Store:
-    """Return the store of a training in this worker process."""
-    if token not in STORES:
-        for old in list(STORES)[: max(0, len(STORES) + 1 - MAX_STORES)]:
-            STORES.pop(old).close()
-        STORES[token] = Store(worker_folder() if on_disk else None)
-    return STORES[token]
+def cache_of(token: str, on_disk: bool) -> ShardCache:
+    """Return the cache of a training in this worker process."""
+    if token not in CACHES:
+        for old in list(CACHES)[: max(0, len(CACHES) + 1 - MAX_CACHES)]:
+            CACHES.pop(old).close()
+        CACHES[token] = ShardCache(worker_folder() if on_disk else None)
+    return CACHES[token]
 
 
 def worker_folder() -> str:
@@ -79,8 +79,8 @@ def worker_folder() -> str:
 
 def forget(token: str) -> None:
     """Drop all that belongs to a training: a task for every worker."""
-    if token in STORES:
-        STORES.pop(token).close()
+    if token in CACHES:
+        CACHES.pop(token).close()
 
 
 def write_mapped(path: Path, value: Any) -> None:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-from tagger.corpus.tokenizers.texts import tokenize
+from tagger.corpus.tokenizers.tokenize import tokenize
 from tagger.models.predictor import Predictor
 from tagger.sentence import Sentence, as_python, contents, described, plain_sentence, sentence_list
 from tagger.tagging.annotator import Annotator
-from tagger.tagging.chunks import blocks, weight
+from tagger.tagging.blocks import blocks, weight
 from tagger.tagging.workers import in_order
 
 Result = Sentence | list[Sentence]

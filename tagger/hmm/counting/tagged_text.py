@@ -9,8 +9,7 @@ import numpy as np
 
 from tagger.arrays.caching import cached_property
 from tagger.arrays.ragged import consecutive
-from tagger.corpus.labels import tag_numbers
-from tagger.corpus.partial import OPEN, Choices, read_choices
+from tagger.corpus.partial import OPEN, Choices, read_tags
 from tagger.hmm.transitions import Steps
 from tagger.sentence import Sentence
 from tagger.words.lexicon import Lexicon
@@ -34,17 +33,13 @@ class TaggedText:
     @classmethod
     def of(cls, sentences: Sequence[Sentence], partial: bool) -> TaggedText:
         """Number the words and tags of sentences, none of them empty; with `partial`, tags may leave a choice."""
-        if partial:
-            tag_set, tags, choices = read_choices(sentences)
-        else:
-            tag_set, tags = tag_numbers(sentences)
-            choices = Choices.none(len(tag_set))
+        tag_set, tags, choices = read_tags(sentences, partial)
         written = [sentence.words for sentence in sentences]
         lengths = np.array(list(map(len, written)))
         windows = Windows.of(written, margin=0)
         closed, ids = tags != OPEN, windows.at(0)
-        seen = fingerprints(windows.written, ids, lengths)
-        lexicon, places = Lexicon.with_places(windows.written, ids[closed], tags[closed], len(tag_set))
+        seen = fingerprints(windows.encoded, ids, lengths)
+        lexicon, places = Lexicon.with_places(windows.encoded, ids[closed], tags[closed], len(tag_set))
         strings = strings_by_place(windows.words, places)
         return cls(tag_set, tags, choices, lengths, lexicon, strings, places[ids], seen)
 

@@ -23,10 +23,10 @@ from tagger.evaluation.spans import SpanEvaluation
 from tagger.models.base import Tagger
 from tagger.models.explain import Explanation, explain
 from tagger.models.predictor import Predictor
-from tagger.models.results import by_sentence
+from tagger.models.sentence_results import by_sentence
 from tagger.reports import svg
 from tagger.reports.html import PageTemplate, short
-from tagger.reports.spans import span_section
+from tagger.reports.span_section import span_section
 from tagger.reports.text import headline
 from tagger.sentence import Sentence
 from tagger.words.lexicon import Lexicon

@@ -1,4 +1,4 @@
-"""The sides of an evaluation: the model or file that is judged, and its rivals."""
+"""The systems of an evaluation: the model, or file of predictions, that is evaluated, and its rivals."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from tagger.escaping import quote
 from tagger.evaluation.breakdown import correct_tokens
 from tagger.evaluation.calibration import ConfidenceGroup, reliability
 from tagger.models.predictor import Predictor
-from tagger.reports.evaluation import confidences
+from tagger.reports.evaluation_page import confidences
 from tagger.sentence import Sentence
 
 Tags = list[list[str]]
 
 
 @dataclass(frozen=True)
-class Side:
-    """One side of the comparison with the gold corpus: a model, or predictions from a file."""
+class System:
+    """The predicted tags of a model, or from a file, to compare with the gold corpus."""
 
     name: str
     guesses: Tags
@@ -34,25 +34,25 @@ class Side:
     speed: float | None = None  # tokens per second
     not_considered: int | None = None  # tokens whose gold tag was no candidate
 
-    def renamed(self, tag_map: TagMap) -> Side:
+    def renamed(self, tag_map: TagMap) -> System:
         return replace(self, guesses=[tag_map.tags(tags) for tags in self.guesses], not_considered=None)
 
 
-def rename_tags(tag_map: TagMap, sentences: list[Sentence], sides: list[Side], quiet: bool) -> list[Any]:
-    """Rename the tags of the gold sentences and of all sides; return the sentences and each side."""
-    renamed = [[tag_map.sentence(sentence) for sentence in sentences], *(side.renamed(tag_map) for side in sides)]
+def rename_tags(tag_map: TagMap, sentences: list[Sentence], systems: list[System], quiet: bool) -> list[Any]:
+    """Rename the tags of the gold sentences and of all systems; return the sentences and each system."""
+    renamed = [[tag_map.sentence(sentence) for sentence in sentences], *(system.renamed(tag_map) for system in systems)]
     report_unmapped(tag_map, quiet)
     return renamed
 
 
-def side_confidences(side: Side, sentences: list[Sentence], names: Sequence[str]) -> np.ndarray | None:
+def system_confidences(system: System, sentences: list[Sentence], names: Sequence[str]) -> np.ndarray | None:
     """Return the probability (N,) of each predicted tag, or None without a model; `names` are those of its tags."""
-    return None if side.model is None else confidences(side.model, sentences, side.guesses, names)
+    return None if system.model is None else confidences(system.model, sentences, system.guesses, names)
 
 
-def side_calibration(side: Side, gold: list[Sentence], P: np.ndarray | None) -> list[ConfidenceGroup] | None:
+def system_calibration(system: System, gold: list[Sentence], P: np.ndarray | None) -> list[ConfidenceGroup] | None:
     """Compute the reliability table from the probability (N,) of each predicted tag, if it is given."""
-    return None if P is None else reliability(P, correct_tokens(gold, side.guesses))
+    return None if P is None else reliability(P, correct_tokens(gold, system.guesses))
 
 
 def evaluated_columns(given: ColumnNames, models: Sequence[Predictor | None]) -> ColumnNames:
@@ -62,16 +62,16 @@ def evaluated_columns(given: ColumnNames, models: Sequence[Predictor | None]) ->
     return replace(first.corpus_columns(given) if first else given, wanted=tuple(wanted))
 
 
-def predict(name: str, model: Predictor | None, sentences: list[Sentence]) -> Side:
+def predict(name: str, model: Predictor | None, sentences: list[Sentence]) -> System:
     """Tag the sentences with a model, and measure its speed."""
     assert model is not None  # only predictions from a file do without
     begin = time.perf_counter()
     guesses = model.predict(sentences)
     speed = sum(map(len, sentences)) / (time.perf_counter() - begin)
-    return Side(name, guesses, model, speed, model.count_not_considered(sentences))
+    return System(name, guesses, model, speed, model.count_not_considered(sentences))
 
 
-def read_side(path: str, options: CorpusOptions, sentences: list[Sentence], gold: str) -> Side:
+def read_system(path: str, options: CorpusOptions, sentences: list[Sentence], gold: str) -> System:
     """Read predictions from a file whose words must be those of the gold corpus; its format is recognised."""
     predicted = read_tagged(path, replace(options, input_format=None).with_wanted(()))
     for number, (right, other) in enumerate(zip(sentences, predicted, strict=False), 1):
@@ -83,14 +83,16 @@ def read_side(path: str, options: CorpusOptions, sentences: list[Sentence], gold
             raise mismatch(place, several(len(right), "token"), f"{len(other):,}", gold)
     if len(sentences) != len(predicted):
         raise mismatch(f"{path}: the end", several(len(sentences), "sentence"), f"{len(predicted):,}", gold)
-    return Side(path, [list(sentence.tags or ()) for sentence in predicted])
+    return System(path, [list(sentence.tags or ()) for sentence in predicted])
 
 
 def mismatch(place: str, expected: str, got: str, gold: str) -> CorpusError:
     return CorpusError(f"{place}: expected {expected} as in {gold}, got {got}")
 
 
-def side_spans(scheme: str, model: Predictor | None, gold: list[Sentence], sides: list[Side]) -> SpanResults | None:
-    """Evaluate the spans of the first side; None for tags that mark no spans."""
+def system_spans(
+    scheme: str, model: Predictor | None, gold: list[Sentence], systems: list[System]
+) -> SpanResults | None:
+    """Evaluate the spans of the first system; None for tags that mark no spans."""
     known = model.scheme_ if model else None
-    return span_results(scheme, known, gold, sides[0].name, {side.name: side.guesses for side in sides[::-1]})
+    return span_results(scheme, known, gold, systems[0].name, {system.name: system.guesses for system in systems[::-1]})

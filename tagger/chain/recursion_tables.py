@@ -27,7 +27,7 @@ from tagger.chain.viterbi import viterbi_table
 
 
 @dataclass(frozen=True)
-class Tables:
+class RecursionTables:
     """The states and arcs of a sentence of T tokens, in log space."""
 
     order: int
@@ -61,7 +61,7 @@ class Tables:
         return path[::-1]
 
 
-def lattice_tables(lattice: Lattice) -> Tables | None:
+def lattice_tables(lattice: Lattice) -> RecursionTables | None:
     """Compute the tables of a lattice of one sentence that has tokens; None if the lattice has no chain."""
     if isinstance(lattice, DenseLattice):
         N, K = lattice.chain.emissions.shape
@@ -75,7 +75,7 @@ def lattice_tables(lattice: Lattice) -> Tables | None:
     return None
 
 
-def trellis_tables(trellis: Trellis, scores: TrellisScores, node_tags: np.ndarray) -> Tables:
+def trellis_tables(trellis: Trellis, scores: TrellisScores, node_tags: np.ndarray) -> RecursionTables:
     """Compute the tables of a trellis of one sentence; `node_tags` are those of its nodes and of the mark."""
     best, total = CandidateMax(trellis, scores), CandidateLogSum(trellis, scores)
     delta, pointers = viterbi_table(best)
@@ -85,7 +85,7 @@ def trellis_tables(trellis: Trellis, scores: TrellisScores, node_tags: np.ndarra
     beta = backward(total, alpha, log_z, lambda step, probabilities: arc_probabilities.insert(0, probabilities))
     arcs = trellis.arcs(slice(trellis.first, len(alpha)))
     slots = [trellis.here] if trellis.order == 1 else [trellis.there, trellis.here]
-    return Tables(
+    return RecursionTables(
         order=trellis.order,
         positions=trellis.rows,
         tags=node_tags[trellis.nodes[np.stack(slots, axis=1)]],

@@ -1,4 +1,4 @@
-"""The methods `tag`, `tag_sents` and `pipe` that every model offers; `tagging.text` does the work."""
+"""The methods `tag`, `tag_sents` and `pipe` that every model offers; `tagging.pipeline` does the work."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TextMethods:
         [('She', 'PRP'), ('left', 'VBD'), ('.', '.')]
         [('Why', 'WRB'), ('?', '.')]
         """
-        from tagger.tagging.text import tag_text
+        from tagger.tagging.pipeline import tag_text
 
         return tag_text(self, text, probabilities, nbest)  # type: ignore[arg-type]
 
@@ -57,7 +57,7 @@ class TextMethods:
         list of Sentence
             The sentences with tags; a given Sentence keeps its other attributes.
         """
-        from tagger.tagging.text import tag_sentences
+        from tagger.tagging.pipeline import tag_sentences
 
         return tag_sentences(self, sentences, probabilities, nbest)  # type: ignore[arg-type]
 
@@ -100,6 +100,6 @@ class TextMethods:
         >>> for sentences, number in model.pipe(texts, as_tuples=True):
         ...     print(number, [sentence.tags for sentence in sentences])
         """
-        from tagger.tagging.text import pipe
+        from tagger.tagging.pipeline import pipe
 
         return pipe(self, texts, as_tuples, batch_size, jobs, probabilities, nbest)  # type: ignore[arg-type]
