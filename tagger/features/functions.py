@@ -21,6 +21,7 @@ from tagger.words.vocabulary import Vocabulary, word_ids
 
 HANGUL = re.compile("[가-힣]")
 LONGEST_COUNTED = 10  # letters; longer words have the same `length`
+NUMBERS = StringSpans.of([str(n) for n in range(LONGEST_COUNTED + 1)])
 
 
 class WordForms:
@@ -178,8 +179,7 @@ def capital(words: WordForms) -> StringSpans:
 @feature
 def length(words: WordForms) -> StringSpans:
     """Return the number of letters, at most LONGEST_COUNTED."""
-    numbers = StringSpans.of([str(n) for n in range(LONGEST_COUNTED + 1)])
-    return numbers.take(np.minimum(words.written.ends - words.written.starts, LONGEST_COUNTED))
+    return NUMBERS.take(np.minimum(words.written.ends - words.written.starts, LONGEST_COUNTED))
 
 
 @feature_with_number
