@@ -19,7 +19,7 @@ from tagger.experiments.fold_likelihood import CandidateFoldLikelihood
 from tagger.features.encoder import learn_features
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import describe, margin, parse_templates
-from tagger.hmm.counting.text import TaggedText
+from tagger.hmm.counting.tagged_text import TaggedText
 from tagger.pooled.held_out import ParameterCounts
 from tagger.words.windows import Windows
 

@@ -83,11 +83,18 @@ def test_shape(word, expected):
 @pytest.mark.parametrize("word", ["", "a", "İ", "ß", "日本", "\udc80", "a\u0301", "𝔘"])
 def test_every_function_takes_any_word(word):
     """Alone, and among others without being mixed up with them."""
-    functions = [*FUNCTIONS.values(), *(partial(function, 3) for function in NUMBERED.values())]
+    functions = [*FUNCTIONS.values(), *(partial(function, np.array([[3]])) for function in NUMBERED.values())]
     for function in functions:
         (alone,) = function(WordForms([word])).strings()
         assert alone is None or isinstance(alone, str)
         assert function(WordForms(["Ab-1", word, "", word])).strings()[1::2] == [alone, alone]
+
+
+@pytest.mark.parametrize("words", [["Abc", "", "d"], ["개가", "x"], []])
+def test_numbers_together_are_as_numbers_alone(words):
+    for function in NUMBERED.values():
+        alone = [function(np.array([[n]]), WordForms(words)).strings() for n in (1, 2, 5)]
+        assert [part.strings() for part in function(np.array([[1], [2], [5]]), WordForms(words)).split(3)] == alone
 
 
 def learned(sentences, text, min_count=1):

@@ -7,6 +7,7 @@ import random
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import oracle
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagger import CRFTagger, HMMTagger, PooledTagger
+from tagger import CRFTagger, HMMTagger, PooledTagger, load_model
 from tagger.chain.kernels import DenseMax
 from tagger.chain.pack import Pack
 from tagger.chain.pruning import PrunedStep
@@ -30,6 +31,7 @@ from tagger.hmm import word_tags
 from tagger.hmm.guesser import PREFIX_LENGTH
 from tagger.hmm.single.spelling import keys_of_few
 from tagger.hmm.word_tags import FirstWord, FirstWordForms
+from tagger.models.ensemble import Ensemble
 
 WORDS = [
     *["the", "The", "dog", "dogs", "barks", "bark", "at", "cat", "cat's", "1,000", "re-run", "a", "i", ".", "!", "x"],
@@ -39,6 +41,7 @@ WORDS = [
     "짖는다",
 ]
 
+MODELS = Path(__file__).parent / "models"
 
 STRANGE = [
     "1",
@@ -286,10 +289,16 @@ def test_one_by_one_is_as_all_at_once(model):
 def used():
     """Models that have tagged one sentence after another, and a text for them with their answers."""
     corpus, text = tagged(120, ["N", "V", "D", "J", "."]), sentences(40, seed=6)
+    hmm, crf = HMMTagger().fit(*corpus), CRFTagger(max_iterations=8).fit(*corpus)
     models = [
-        HMMTagger().fit(*corpus),
-        CRFTagger(max_iterations=8).fit(*corpus),
+        hmm,
+        crf,
+        HMMTagger(order=1).fit(*corpus),
+        CRFTagger(max_iterations=8, order=2).fit(*corpus),
         PooledTagger(max_iterations=8).fit(*corpus),
+        PooledTagger(max_iterations=8).fit(*corpus, add=[hmm]),
+        load_model(MODELS / "format-3-bilstm.npz"),
+        Ensemble([hmm, crf], ["hmm", "crf"]),
     ]
     return models, text, [[model.predict([words])[0] for words in text] for model in models]
 

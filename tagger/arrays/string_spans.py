@@ -48,8 +48,12 @@ class StringSpans:
     @classmethod
     def of_flags(cls, flags: np.ndarray) -> StringSpans:
         """Return an empty string where a flag is True, and None elsewhere."""
-        zeros = np.zeros(len(flags), np.int64)
-        return cls("", zeros, zeros).only(flags)
+        return cls("", np.zeros(len(flags), np.int64), flags.astype(np.int64) - 1)
+
+    @classmethod
+    def where(cls, kept: np.ndarray, text: str, starts: np.ndarray, ends: np.ndarray) -> StringSpans:
+        """Return the spans where `kept` (…, spans) is True, row after row, and None elsewhere; the bounds broadcast."""
+        return cls(text, np.where(kept, starts, 0).ravel(), np.where(kept, ends, -1).ravel())
 
     @classmethod
     def joined(cls, several: Sequence[StringSpans]) -> StringSpans:
@@ -72,11 +76,16 @@ class StringSpans:
 
     def only(self, kept: np.ndarray) -> StringSpans:
         """Keep the spans where `kept` is True; the others become None."""
-        return StringSpans(self.text, np.where(kept, self.starts, 0), np.where(kept, self.ends, -1))
+        return StringSpans.where(kept, self.text, self.starts, self.ends)
 
     def take(self, indices: np.ndarray) -> StringSpans:
         """Return the spans at these indices."""
         return StringSpans(self.text, self.starts[indices], self.ends[indices])
+
+    def split(self, parts: int) -> list[StringSpans]:
+        """Divide the spans into parts of one length."""
+        bounds = (bound.reshape(parts, len(self) // parts) for bound in (self.starts, self.ends))
+        return [StringSpans(self.text, starts, ends) for starts, ends in zip(*bounds, strict=True)]
 
     def strings(self) -> list[str | None]:
         """Return the spans as Python strings."""

@@ -36,6 +36,8 @@ from tagger.features.template import (
     Template,
     function_values,
     functions_of,
+    group_values,
+    grouped,
     margin,
     sources_of,
     token_values,
@@ -64,6 +66,7 @@ class Features:
     def __post_init__(self) -> None:
         self.bases = np.cumsum([0, *map(len, self.keys)], dtype=np.int64)  # first feature of each template
         self.functions = functions_of(self.templates)
+        self.groups = grouped(self.functions)
         self.sources, self.valued = sources_of(self.templates), valued_sources(self.templates)
         self.radix = len(self.strings) + MARKS
         self.step_templates = [t for t, template in enumerate(self.templates) if template.of_steps]  # the last ones
@@ -95,8 +98,8 @@ class Features:
 
     def value_ids(self, words: Sequence[Any]) -> np.ndarray:
         """Look up the ids (functions, words) of the values of all functions at the words."""
-        spans = function_values(self.functions, words, self.sources, self.classes)
-        return self.strings.find(StringSpans.joined(list(spans.values()))).reshape(len(spans), len(words))
+        spans = StringSpans.joined(group_values(self.groups, words, self.sources, self.classes))
+        return self.strings.find(spans).reshape(len(self.functions), len(words))
 
     @cached_property
     def joint_index(self) -> JointIndex:

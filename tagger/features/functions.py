@@ -2,7 +2,8 @@
 
 A function takes many words at once and returns a string for each, or none, as `StringSpans`; a yes-or-no function
 returns an empty string for yes. Functions registered with `@feature` can be named in templates, those of
-`@feature_with_number` with a number behind a colon (`suffix:3`). A new function need not work on whole arrays:
+`@feature_with_number` with a number behind a colon (`suffix:3`). These take all numbers n (numbers, 1) at once and
+return the strings of all words for the first number, then for the next. A new function need not work on whole arrays:
 `StringSpans.of_some` takes a list of strings.
 """
 
@@ -16,9 +17,11 @@ import numpy as np
 
 from tagger.arrays.caching import cached_property
 from tagger.arrays.string_spans import StringSpans
+from tagger.words.vocabulary import Vocabulary, word_ids
 
 HANGUL = re.compile("[가-힣]")
 LONGEST_COUNTED = 10  # letters; longer words have the same `length`
+NUMBERS = StringSpans.of([str(n) for n in range(LONGEST_COUNTED + 1)])
 
 
 class WordForms:
@@ -49,11 +52,6 @@ class WordForms:
         return StringSpans.of(list(decomposed))
 
     @cached_property
-    def none(self) -> StringSpans:
-        """No string for any word."""
-        return StringSpans.of_flags(np.zeros(len(self), bool))
-
-    @cached_property
     def letter_classes(self) -> np.ndarray:
         """The `LetterClasses` of all letters of all words (letters,), as code points."""
         text = self.written.text.translate(LETTER_CLASSES)
@@ -65,8 +63,31 @@ class WordForms:
         return StringSpans.of_flags(before[self.written.ends] > before[self.written.starts])
 
 
+class DistinctForms(WordForms):
+    """The distinct strings of one source, and the place of each token's string among them."""
+
+    places: np.ndarray | None = None  # (tokens,); None if the strings are distinct already
+
+    @classmethod
+    def of(cls, strings: Sequence[str], distinct: bool) -> DistinctForms:
+        """Collect the distinct strings, unless all are."""
+        if distinct:
+            return cls(strings)
+        vocabulary = Vocabulary()
+        places = word_ids([strings], vocabulary)
+        forms = cls(list(vocabulary))
+        forms.places = places
+        return forms
+
+    def at_tokens(self, spans: StringSpans, functions: int) -> StringSpans:
+        """Return the span of each token's string, for each of some functions."""
+        if self.places is None:
+            return spans
+        return spans.take((np.arange(functions)[:, None] * len(self) + self.places).ravel())
+
+
 Function = Callable[[WordForms], StringSpans]
-NumberedFunction = Callable[[int, WordForms], StringSpans]
+NumberedFunction = Callable[[np.ndarray, WordForms], StringSpans]
 
 PatternFunction = Callable[[re.Pattern[str], WordForms], StringSpans]
 
@@ -158,34 +179,33 @@ def capital(words: WordForms) -> StringSpans:
 @feature
 def length(words: WordForms) -> StringSpans:
     """Return the number of letters, at most LONGEST_COUNTED."""
-    numbers = StringSpans.of([str(n) for n in range(LONGEST_COUNTED + 1)])
-    return numbers.take(np.minimum(words.written.ends - words.written.starts, LONGEST_COUNTED))
+    return NUMBERS.take(np.minimum(words.written.ends - words.written.starts, LONGEST_COUNTED))
 
 
 @feature_with_number
-def prefix(n: int, words: WordForms) -> StringSpans:
+def prefix(n: np.ndarray, words: WordForms) -> StringSpans:
     """Return the first n letters in lower case; none for shorter words."""
     text = words.lower
-    return StringSpans(text.text, text.starts, text.starts + n).only(text.starts + n <= text.ends)
+    return StringSpans.where(text.starts + n <= text.ends, text.text, text.starts, text.starts + n)
 
 
 @feature_with_number
-def suffix(n: int, words: WordForms) -> StringSpans:
+def suffix(n: np.ndarray, words: WordForms) -> StringSpans:
     """Return the last n letters in lower case; none for shorter words."""
     return last_letters(n, words.lower)
 
 
 @feature_with_number
-def ending(n: int, words: WordForms) -> StringSpans:
+def ending(n: np.ndarray, words: WordForms) -> StringSpans:
     """Return the last n letters in lower case, or the whole of a shorter word."""
     text = words.lower
-    return StringSpans(text.text, np.maximum(text.starts, text.ends - n), text.ends)
+    return StringSpans(text.text, np.maximum(text.starts, text.ends - n).ravel(), np.tile(text.ends, len(n)))
 
 
 @feature_with_number
-def jamo(n: int, words: WordForms) -> StringSpans:
+def jamo(n: np.ndarray, words: WordForms) -> StringSpans:
     """Return the last n letters of Korean words, syllables taken apart: an ending is often part of one (ㄴ in 간)."""
-    return last_letters(n, words.jamo) if words.jamo.text else words.none
+    return last_letters(n, words.jamo) if words.jamo.text else StringSpans.of_flags(np.zeros(len(n) * len(words), bool))
 
 
 @feature_with_pattern
@@ -200,6 +220,7 @@ def extract(pattern: re.Pattern[str], words: WordForms) -> StringSpans:
     return StringSpans.of_some([found and found[0] for found in map(pattern.search, words.words)])
 
 
-def last_letters(n: int, strings: StringSpans) -> StringSpans:
+def last_letters(n: np.ndarray, strings: StringSpans) -> StringSpans:
     """Cut the last n letters of strings; none of shorter ones."""
-    return StringSpans(strings.text, strings.ends - n, strings.ends).only(strings.starts + n <= strings.ends)
+    starts = strings.ends - n
+    return StringSpans.where(starts >= strings.starts, strings.text, starts, strings.ends)

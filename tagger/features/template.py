@@ -21,7 +21,7 @@ import numpy as np
 from tagger.arrays.caching import cached_property
 from tagger.arrays.string_spans import StringSpans
 from tagger.errors import TemplateError
-from tagger.features.functions import FUNCTIONS, NUMBERED, PATTERN_FUNCTIONS, WordForms
+from tagger.features.functions import FUNCTIONS, NUMBERED, PATTERN_FUNCTIONS, DistinctForms, WordForms
 from tagger.features.observer import split_sources
 from tagger.features.patterns import compiled
 from tagger.features.syntax import (
@@ -39,7 +39,6 @@ from tagger.features.token_values import TokenValues, written_pairs
 from tagger.features.word_classes import SIZES, WordClasses
 from tagger.files.reading import Lines, exists, pipe_identity
 from tagger.sentence import FEATURES
-from tagger.words.vocabulary import Vocabulary, word_ids
 
 SHIPPED = ("default", "comparison", "chunking", "names")
 FEATURES_TEMPLATE = f"{ATTRIBUTES}:{FEATURES}[0]\n"  # for dicts of features
@@ -141,9 +140,19 @@ def expand(ranges: list[list[Conjunct]], of_steps: bool) -> list[Template]:
 
 
 def functions_of(templates: list[Template]) -> list[Conjunct]:
-    """List one conjunct for each function of tokens that the templates use."""
+    """List one conjunct for each function of tokens that the templates use, those of one group together."""
     conjuncts = (conjunct for template in templates for conjunct in template.conjuncts)
-    return list({conjunct.function: conjunct for conjunct in conjuncts if conjunct.name != ATTRIBUTES}.values())
+    distinct = {conjunct.function: conjunct for conjunct in conjuncts if conjunct.name != ATTRIBUTES}
+    return [function for group in grouped(distinct.values()) for function in group]
+
+
+def grouped(functions: Iterable[Conjunct]) -> list[list[Conjunct]]:
+    """Group functions that are evaluated together: they differ in their number only (`suffix:1`, `suffix:2`)."""
+    groups: dict[tuple[str, str | None], list[Conjunct]] = {}
+    for function in functions:
+        key = (function.name if function.name in NUMBERED else function.function, function.column)
+        groups.setdefault(key, []).append(function)
+    return list(groups.values())
 
 
 def class_sizes(templates: list[Template]) -> list[int]:
@@ -191,10 +200,25 @@ def function_values(
     classes: WordClasses | None = None,
 ) -> dict[str, StringSpans]:
     """Evaluate each function at each token, a word or a tuple of a word and these sources; `class` needs `classes`."""
+    values: dict[str, StringSpans] = {}
+    groups = grouped(functions)
+    for group, spans in zip(groups, group_values(groups, tokens, sources, classes), strict=True):
+        values.update(zip([function.function for function in group], spans.split(len(group)), strict=True))
+    return values
+
+
+def group_values(
+    groups: Iterable[Sequence[Conjunct]],
+    tokens: Sequence[Any],
+    sources: tuple[str, ...] = (),
+    classes: WordClasses | None = None,
+) -> list[StringSpans]:
+    """Evaluate groups of functions, as `function_values` does; the spans of a group are function after function."""
     by_source = {name: DistinctForms.of(values, not sources) for name, values in split_sources(tokens, sources).items()}
     rows = None if classes is None else classes.find(by_source[None].words)
 
-    def values(function: Conjunct, forms: WordForms) -> StringSpans:
+    def values(functions: Sequence[Conjunct], forms: WordForms) -> StringSpans:
+        function = functions[0]
         if function.name == CLASS:
             assert classes is not None and rows is not None and function.number is not None
             return classes.names(function.number, rows)
@@ -204,35 +228,15 @@ def function_values(
             return PATTERN_FUNCTIONS[function.name](compiled(function.pattern), forms)
         if function.number is None:
             return FUNCTIONS[function.name](forms)
-        return NUMBERED[function.name](function.number, forms)
+        return NUMBERED[function.name](np.array([[own.number] for own in functions]), forms)
 
-    def at_tokens(function: Conjunct) -> StringSpans:
-        if function.name == NUMBER:  # every token has one
+    def at_tokens(functions: Sequence[Conjunct]) -> StringSpans:
+        if functions[0].name == NUMBER:  # every token has one
             return StringSpans.of_flags(np.ones(len(tokens), bool))
-        return by_source[function.column].at_tokens(values(function, by_source[function.column]))
+        forms = by_source[functions[0].column]
+        return forms.at_tokens(values(functions, forms), len(functions))
 
-    return {function.function: at_tokens(function) for function in functions}
-
-
-class DistinctForms(WordForms):
-    """The distinct strings of one source, and the place of each token's string among them."""
-
-    places: np.ndarray | None = None  # (tokens,); None if the strings are distinct already
-
-    @classmethod
-    def of(cls, strings: Sequence[str], distinct: bool) -> DistinctForms:
-        """Collect the distinct strings, unless all are."""
-        if distinct:
-            return cls(strings)
-        vocabulary = Vocabulary()
-        places = word_ids([strings], vocabulary)
-        forms = cls(list(vocabulary))
-        forms.places = places
-        return forms
-
-    def at_tokens(self, spans: StringSpans) -> StringSpans:
-        """Return the span of each token's string."""
-        return spans if self.places is None else spans.take(self.places)
+    return [at_tokens(group) for group in groups]
 
 
 def check_classes(templates: list[Template], classes: WordClasses | None, name: str) -> None:

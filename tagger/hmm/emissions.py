@@ -244,6 +244,8 @@ def initial_kinds(lexicon: Lexicon, words: Sequence[str], first: np.ndarray) -> 
     """
     kinds = np.full(len(words), INSIDE, np.int64)
     places = np.flatnonzero(first)
+    if not len(places):
+        return kinds
     firsts = [words[i] for i in places.tolist()]
     lows = [word.lower() if word[1:] == word[1:].lower() else word for word in firsts]
     capital = np.array([low != word for low, word in zip(lows, firsts, strict=True)], bool)
@@ -257,9 +259,9 @@ def likeliest(scores: np.ndarray, likely: np.ndarray, width: int, ratio: float) 
     `likely` is overwritten.
     """
     likely[likely < likely.max(axis=1, keepdims=True) + np.log(ratio)] = -np.inf
-    tags = np.argsort(-likely, axis=1, kind="stable")[:, :width]
-    possible = ~np.isneginf(np.take_along_axis(likely, tags, axis=1))
-    return np.where(possible, tags, -1), np.where(possible, np.take_along_axis(scores, tags, axis=1), -np.inf)
+    words, tags = np.arange(len(likely))[:, None], np.argsort(-likely, axis=1, kind="stable")[:, :width]
+    possible = likely[words, tags] > -np.inf
+    return np.where(possible, tags, -1), np.where(possible, scores[words, tags], -np.inf)
 
 
 def likeliest_entries(

@@ -35,7 +35,7 @@ from tagger.sentence import Sentence, Words
 if TYPE_CHECKING:
     from tagger.hmm.counting.counts import HMMCounts
     from tagger.hmm.counting.frequent import CountEntries
-    from tagger.hmm.counting.text import TaggedText
+    from tagger.hmm.counting.tagged_text import TaggedText
     from tagger.hmm.em import EMCallback
     from tagger.hmm.textbook.emissions import TextbookEmissions
     from tagger.models.labeled import LabeledTables, SparseTable

@@ -18,7 +18,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, product
-from operator import add, mul
+from operator import add, itemgetter, mul
 from typing import Protocol
 
 import numpy as np
@@ -32,7 +32,8 @@ States = list[list[float]]  # by candidate, by candidate of the token before
 # The contexts (u, v) of a step are start[u] + key[v]; None for a step that all paths share.
 StepContexts = tuple[list[int], list[int]] | None
 StepRows = list[list[Row]] | None  # by v, by u
-KeptStep = tuple[States, list[States], States]  # alpha; factors of arcs by v, u, w; scaled weights of arrivals by w, v
+Arcs = list[list[Row]]  # factors by v, by u, by w
+KeptStep = tuple[States, Arcs, States]  # alpha; arcs; scaled weights of arrivals by w, v
 
 
 class ContextRows(dict[int, Row]):
@@ -55,12 +56,13 @@ class ContextRows(dict[int, Row]):
 
     def add(self, contexts: set[int]) -> None:
         """Compute the rows that are missing; if they would be too many, drop all others first."""
-        missing = contexts - self.keys()
+        missing = [key for key in contexts if key not in self]
         if len(self) + len(missing) > self.most:
             self.clear()
-            missing = contexts
-        rows = self.compute(np.fromiter(missing, np.int64, len(missing)))
-        self.update(zip(missing, [array("d", row.tobytes()) for row in rows]))
+            missing = list(contexts)
+        rows = self.compute(np.array(missing, np.int64))
+        flat, width = array("d", rows.tobytes()), rows.shape[1]
+        self.update((key, flat[i * width : (i + 1) * width]) for i, key in enumerate(missing))
 
 
 def factor_rows(steps: Callable[[np.ndarray], np.ndarray], width: int) -> ContextRows:
@@ -178,7 +180,7 @@ def node_probabilities(widths: Sequence[int], scores: SentenceScores) -> list[fl
             alpha = [[1.0]]
             kept.append(None)
             continue
-        arcs = [[[row[w] for w in here] for row in own] for own in rows]
+        arcs = arc_factors(rows, here)
         weights = arrival_weights([scores.arrivals(node, before) for node in nodes])
         sums = [weighted_sum(a, own) for a, own in zip(alpha, arcs)]  # by v, by w
         alpha, before_alpha = [list(map(mul, column, own)) for column, own in zip(zip(*sums), weights)], alpha
@@ -207,7 +209,16 @@ def backward_probabilities(kept: list[KeptStep | None]) -> list[float]:
     return [p for token in reversed(by_token) for p in token]
 
 
-def weighted_sum(alpha: list[float], arcs: States) -> Iterable[float]:
+def arc_factors(rows: list[list[Row]], next_tags: list[int]) -> Arcs:
+    """Take the factors of the next tags from each row."""
+    if len(next_tags) == 1:
+        w = next_tags[0]
+        return [[(row[w],) for row in own] for own in rows]
+    take = itemgetter(*next_tags)
+    return [list(map(take, own)) for own in rows]
+
+
+def weighted_sum(alpha: list[float], arcs: list[Row]) -> Iterable[float]:
     """Compute Σ_u alpha[u] · factors[u, v][w] for each next tag w."""
     if len(arcs) == 1:
         a = alpha[0]

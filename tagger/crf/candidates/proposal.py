@@ -23,7 +23,7 @@ from tagger.arrays.ragged import consecutive
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates
 from tagger.corpus.partial import OPEN, Choices
 from tagger.features.word_classes import WordClasses
-from tagger.hmm.counting.text import TaggedText
+from tagger.hmm.counting.tagged_text import TaggedText
 from tagger.hmm.tagger import HMMTagger
 from tagger.sentence import ANY, NO_TAG, Sentence, Words
 

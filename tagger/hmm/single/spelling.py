@@ -19,7 +19,7 @@ import numpy as np
 
 from tagger.arrays.keyed import find_keys
 from tagger.arrays.npz import MIN_POSITIVE
-from tagger.arrays.ragged import RaggedRows
+from tagger.arrays.ragged import RaggedRows, ranges
 from tagger.arrays.string_spans import BITS_64, powers
 from tagger.hmm.affixes import (
     DIGIT,
@@ -51,9 +51,9 @@ class JointLevels:
         self.rows = RaggedRows(np.concatenate([level.rows.widths for level in levels]), tags)
         self.counts = np.concatenate([level.counts for level in levels]).astype(float)
         self.kappas = np.array([level.kappa for level in levels])[:, None]  # (levels, 1)
-        ends = np.cumsum([len(model) for model in spelling_models]).tolist()
-        self.models = [slice(a, b) for a, b in zip([0, *ends], ends, strict=False)]  # the levels of each
-        self.model_of = np.repeat(np.arange(len(ends)), [len(model) for model in spelling_models])
+        depths = np.array([len(model) for model in spelling_models])
+        self.models, self.deepest = len(depths), int(depths.max())
+        self.model_of, self.depth_of = np.repeat(np.arange(len(depths)), depths), ranges(depths)  # (levels,)
 
     def expert_scores(self, prior: np.ndarray, keys: np.ndarray, own_shares: np.ndarray) -> np.ndarray:
         """Compute the scores (words, 1 + models, K), as `Guesser.expert_scores` does, from keys (levels, words)."""
@@ -64,21 +64,18 @@ class JointLevels:
         cells = word * K + self.rows.tags[entries]
         counts = np.maximum(self.counts[entries] - own_shares.ravel()[cells], 0.0)
         count = np.bincount(owners, weights=counts, minlength=found.size).reshape(found.shape)
-        ratio = self.kappas / (count + self.kappas)
-        scale, before = np.empty_like(ratio), np.ones_like(ratio)  # after each level, and before it
-        for levels in self.models:
-            np.cumprod(ratio[levels], axis=0, out=scale[levels])
-            np.maximum(scale[levels], MIN_POSITIVE, out=scale[levels])
-            before[levels][1:] = scale[levels][:-1]
-        P = np.empty((len(self.models), words, K))
+        # By model and depth: before the first level, and after each; after the last level of a model nothing changes.
+        scale = np.ones((self.models, 1 + self.deepest, words))
+        scale[self.model_of, 1 + self.depth_of] = self.kappas / (count + self.kappas)
+        np.maximum(np.cumprod(scale, axis=1, out=scale), MIN_POSITIVE, out=scale)
+        weights = counts / (scale[self.model_of, self.depth_of] * self.kappas).ravel()[owners]
+        P = np.empty((self.models, words, K))
         P[:] = prior
-        np.add.at(
-            P.ravel(), self.model_of[level] * (words * K) + cells, counts / (before * self.kappas).ravel()[owners]
-        )
-        log_prior, last = np.log(prior), [levels.stop - 1 for levels in self.models]
-        scores = np.empty((words, 1 + len(self.models), K))
+        np.add.at(P.ravel(), self.model_of[level] * (words * K) + cells, weights)
+        log_prior = np.log(prior)
+        scores = np.empty((words, 1 + self.models, K))
         scores[:, 0] = log_prior
-        np.add(np.log(P), np.log(scale[last])[:, :, None] - log_prior, out=scores[:, 1:].transpose(1, 0, 2))
+        np.add(np.log(P), np.log(scale[:, -1])[:, :, None] - log_prior, out=scores[:, 1:].transpose(1, 0, 2))
         return scores
 
     def wanted(self, keys: np.ndarray) -> np.ndarray:
