@@ -9,6 +9,10 @@ from program import run
 from test_models import MODELS, STRANGE, TAGS, WORDS
 
 from tagger import CRFTagger, HMMTagger, Sentence, TaggerError, save_model
+from tagger.chain.pack import Pack
+from tagger.crf.candidates import own_candidates
+from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD
+from tagger.crf.scorer import FeatureScorer
 from tagger.models.ensemble import Ensemble
 from tagger.models.store import load_model
 
@@ -42,20 +46,43 @@ def lattices_of(members, words):
     return lattices
 
 
+def emissions(crf, words):
+    """The emissions (N, K) of one sentence, whose rows are its tokens."""
+    return FeatureScorer(crf.features_, crf.weights_, crf.tag_parts_)([words], Pack.of([len(words)]))
+
+
 def test_marginals_are_the_mean(members):
     for words, P in zip(WORDS + STRANGE, together(members).predict_marginals(WORDS + STRANGE), strict=True):
         each = [lattice.marginals() for lattice in lattices_of(members, words)]
         np.testing.assert_allclose(P, np.reshape(sum(each) / len(each), P.shape), rtol=1e-5)  # a CRF in float32
 
 
-def test_a_crf_on_the_candidates_of_an_hmm_is_the_crf_without_the_other_tags():
+def test_a_crf_beside_an_hmm_is_the_crf_on_the_candidates_of_both(monkeypatch):
     hmm, crf = MODELS["hmm"]().fit(WORDS, TAGS), MODELS["crf"]().fit(WORDS, TAGS)
+    monkeypatch.setattr(own_candidates, "MARGIN", 5.0)
+    added, few_tags = 0, False
     for words in WORDS:
         candidates, own = lattices_of([hmm, crf], words)[0], next(crf.lattices([words]))[1]
         few = lattices_of([hmm, crf], words)[1]
         allowed = few.candidates.dense(np.ones(len(few.candidates.tags)), len(hmm.classes_)) > 0
         np.testing.assert_allclose(few.marginals(), own.restrict(allowed).marginals(), atol=1e-6)
-        assert (allowed <= (candidates.marginals() > 0)).all()
+        P, E = candidates.marginals(), emissions(crf, words)
+        likely = E.max(axis=1, keepdims=True) - own_candidates.MARGIN <= E
+        proposed = (P > DEFAULT_THRESHOLD) | (P.max(axis=1, keepdims=True) == P)
+        assert (allowed == (proposed | likely)).all()
+        added += (allowed & ~proposed).sum()
+        few_tags |= not allowed.all()
+    assert added and few_tags
+
+
+def test_a_crf_adds_no_tag_that_a_constraint_forbids():
+    hmm, crf = MODELS["hmm"]().fit(WORDS, TAGS), MODELS["crf"]().fit(WORDS, TAGS)
+    few = lattices_of([hmm, crf], WORDS[0])[1]
+    allowed = np.zeros((len(WORDS[0]), len(hmm.classes_)), bool)
+    allowed[:-1, 1] = True  # the last token allows nothing
+    chosen = few.restrict(allowed).candidates
+    assert chosen.widths.tolist() == [1] * len(WORDS[0]) and chosen.tags[:-1].tolist() == [1] * (len(WORDS[0]) - 1)
+    assert few.restrict(allowed).path_scores(chosen.tags) == -np.inf
 
 
 def test_the_best_tags_are_the_most_probable_ones(members):

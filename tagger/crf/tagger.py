@@ -248,12 +248,10 @@ class CRFTagger(Tagger):
 
     def candidate_scorer_in_form(self) -> CandidateScorer:
         """Build a scorer of candidates, for sentences whose words are in the model's normalisation form."""
-        from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD
         from tagger.crf.candidates.scorer import candidate_scorer
 
-        return candidate_scorer(
-            self.proposal_scorer(), self.threshold_ or DEFAULT_THRESHOLD, with_path=self.scheme_ is not None
-        )
+        assert self.threshold_ is not None
+        return candidate_scorer(self.proposal_scorer(), self.threshold_, with_path=self.scheme_ is not None)
 
     def proposal_scorer(self) -> ProposalScorer:
         """Build a scorer of sentences with proposed candidates."""
@@ -267,7 +265,9 @@ class CRFTagger(Tagger):
     def build_candidate_scorer(self) -> CandidateScorer | None:
         if self.proposer_ is not None:
             return None
-        score, observe = self.candidate_scorer_in_form(), self.observer()
+        from tagger.crf.candidates.own_candidates import beside_hmm
+
+        score, observe = beside_hmm(self), self.observer()
         return lambda sentences, proposer: score(observe(sentences), proposer)
 
     def summarize(self) -> list[Section]:

@@ -13,7 +13,7 @@ probability of a tagging is the product of those of its tags, as if tokens were 
 all members have one span scheme, the best tagging is the best of those that it allows.
 
 Where some members consider only candidate tags, such as an HMM of second order, and all others can score these alone,
-as a CRF can, no array of all tags is made.
+as a CRF can, no marginals of all tags are computed.
 """
 
 from __future__ import annotations

@@ -148,9 +148,13 @@ def node_scorer(features: Features, weights: np.ndarray, tag_parts: TagParts) ->
 def model_scorer(model: CRFTagger) -> ProposalScorer:
     """Make the scorer of sentences with proposed candidates for a fitted CRF."""
     emissions = node_scorer(model.features_, model.weights_, model.tag_parts_)
+    return proposal_scorer(chain_table(model), emissions, float(model.posterior_weight_.sum()))  # 0 without a weight
+
+
+def chain_table(model: CRFTagger) -> ChainTable:
+    """Collect the weights of the chain of a fitted CRF."""
     chain_scores = forbid(model.allowed_steps(), model.start_, model.transitions_, model.end_)
-    table = ChainTable.of(model.order, *chain_scores, model.trigrams_)
-    return proposal_scorer(table, emissions, float(model.posterior_weight_.sum()))  # 0 if there is no weight
+    return ChainTable.of(model.order, *chain_scores, model.trigrams_)
 
 
 def proposal_scorer(table: ChainTable, features: FeatureScorer, posterior_weight: float) -> ProposalScorer:
