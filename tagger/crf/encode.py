@@ -158,7 +158,8 @@ def encode_sentences(
     words = [sentence.words for sentence in sentences]
     observe = Observer(plan.form, sources_of(templates), plan.lists, valued_sources(templates), plan.function)
     observed = observe(sentences)
-    windows, valued = Windows.of(observed, margin(templates)), token_values(templates, observed)
+    windows = Windows.of(observed, margin(templates))
+    valued = token_values(templates, observed, limits.selection.zeros)
     by_word = Windows.of(words, 0) if observe.sources else windows
     lengths, allowed = np.array(list(map(len, words))), allowed_steps(plan.scheme, plan.tag_set)
     trained = legal_lengths(trained, lengths, tags, allowed)

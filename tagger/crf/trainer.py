@@ -227,10 +227,10 @@ def first_scale(likelihood: LossFunction) -> np.ndarray:
 def preconditioner(likelihood: LossFunction, weights: np.ndarray, l1: float) -> tuple[np.ndarray, float | None]:
     """Choose the scale of the variables for a minimisation that begins at these weights, and its first step.
 
-    Away from zero weights the scale comes from the curvature there. With an L1 penalty it varies less: the weights of
-    rare features, which most of those at zero are, would make steps too long.
+    Away from zero weights the scale comes from the curvature there. With an L1 penalty it does not: the weights of rare
+    features, which most of those at zero are, would make steps too long.
     """
-    if not weights.any():
-        return first_scale(likelihood), None
-    curvature = np.maximum(likelihood.curvature(weights), MIN_CURVATURE)
-    return curvature ** (-0.35 if l1 else -0.45), FIRST_STEP
+    first_step = FIRST_STEP if weights.any() else None
+    if l1 or first_step is None:
+        return first_scale(likelihood), first_step
+    return np.maximum(likelihood.curvature(weights), MIN_CURVATURE) ** -0.45, first_step

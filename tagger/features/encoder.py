@@ -233,7 +233,7 @@ def learn_features(
             raise TemplateError(f"{template}: too many functions joined by & for {len(strings):,} different values")
         if template.valued:
             assert valued is not None
-            triples = template_triples(template, values, windows, valued, radix)
+            triples = template_triples(template, values, windows, valued, radix, zeros=selection.zeros)
             counted = count_values(triples, tags, tag_parts, min_count, selection)
         elif template.of_steps:
             assert steps is not None

@@ -171,10 +171,13 @@ def valued_sources(templates: list[Template]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(conjunct.column) for template in templates for conjunct in template.valued))
 
 
-def token_values(templates: list[Template], sentences: Sequence[Any]) -> TokenValues | None:
-    """Collect the numbers and dicts of sentences, as an `Observer` returns them; None if no template looks at any."""
+def token_values(templates: list[Template], sentences: Sequence[Any], zeros: bool = False) -> TokenValues | None:
+    """Collect the numbers and dicts of sentences, as an `Observer` returns them; None if no template looks at any.
+
+    The names in dicts that have the value 0 are left out, unless `zeros` asks for them.
+    """
     sources = valued_sources(templates)
-    return TokenValues.of(sentences, sources, margin(templates)) if sources else None
+    return TokenValues.of(sentences, sources, margin(templates), zeros) if sources else None
 
 
 def column_names(templates: list[Template]) -> tuple[str, ...]:

@@ -120,12 +120,14 @@ class TokenValues:
     sources: dict[str, NamedValues]
 
     @classmethod
-    def of(cls, sentences: Sequence[ObservedSentence], sources: Sequence[str], margin: int) -> TokenValues:
-        """Collect the values of sentences."""
+    def of(
+        cls, sentences: Sequence[ObservedSentence], sources: Sequence[str], margin: int, zeros: bool = False
+    ) -> TokenValues:
+        """Collect the values of sentences; zeros in dicts only if they are asked for."""
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
         N = int(lengths.sum())
         windows = Windows((), *laid_out(np.arange(N), lengths, margin, (N, N + 1)))
-        return cls(windows, {source: named_values(sentences, source) for source in sources})
+        return cls(windows, {source: named_values(sentences, source, zeros) for source in sources})
 
     @property
     def size(self) -> int:
@@ -146,16 +148,16 @@ class TokenValues:
         return self.sources[source].values[self.windows.at(offset)]
 
 
-def named_values(sentences: Sequence[ObservedSentence], source: str) -> NamedValues:
+def named_values(sentences: Sequence[ObservedSentence], source: str, zeros: bool) -> NamedValues:
     """Collect the values of one source: numbers, or dicts."""
     if source.startswith(NUMBER_PREFIX):
         values = np.concatenate([np.empty(0, np.float32), *(sentence.values[source] for sentence in sentences)])
         return NamedValues.of([""], np.ones(len(values), np.int64), np.zeros(len(values), np.int64), values)
-    return read_items(sentences, source)
+    return read_items(sentences, source, zeros)
 
 
-def read_items(sentences: Sequence[ObservedSentence], source: str) -> NamedValues:
-    """Read the dicts, or lists of strings, of all tokens."""
+def read_items(sentences: Sequence[ObservedSentence], source: str, zeros: bool = False) -> NamedValues:
+    """Read the dicts, or lists of strings, of all tokens; names with the value 0 only if `zeros` asks for them."""
     tokens = list(chain.from_iterable(sentence.values[source] for sentence in sentences))
     try:
         names, values, widths, items = distinct_items(tokens)
@@ -164,8 +166,8 @@ def read_items(sentences: Sequence[ObservedSentence], source: str) -> NamedValue
     vocabulary = Vocabulary()
     numbers = np.fromiter(map(vocabulary.__getitem__, names), np.int32, len(names))[items]
     pair_values = values[items]
-    there = pair_values != 0  # a zero adds nothing
-    if not there.all():
+    there = pair_values != 0  # a zero adds nothing to a score
+    if not zeros and not there.all():
         widths = np.bincount(np.repeat(np.arange(len(widths)), widths)[there], minlength=len(widths))
         numbers, pair_values = numbers[there], pair_values[there]
     return NamedValues.of(list(vocabulary), widths, numbers, pair_values)

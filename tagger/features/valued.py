@@ -31,6 +31,7 @@ class Selection:
     all_states: bool = False  # also pairs that do not occur
     all_transitions: bool = False  # also tag bigrams that do not occur
     edges: bool = True  # weights of the first and the last tag of a sentence
+    zeros: bool = False  # also pairs that occur with the value 0 only
 
 
 ALL = Selection()
@@ -49,11 +50,13 @@ def template_triples(
     valued: TokenValues,
     radix: int,
     find: Callable[[np.ndarray], np.ndarray] = lambda keys: keys,
+    zeros: bool = False,
 ) -> Triples:
     """Find the features of a template at each token, with their values; `find` finds features by keys, -1 for none.
 
     `values` are the ids of functions' values at the distinct words of the windows, and of the names in dicts. By
-    default keys take the place of features.
+    default keys take the place of features. Features of the value 0 add nothing to a score and are left out, unless
+    `zeros` asks for them.
     """
     first = template.conjuncts[0]
     if first.name == ATTRIBUTES:
@@ -66,7 +69,7 @@ def template_triples(
         with np.errstate(over="ignore", invalid="ignore"):
             amounts = reduce(np.multiply, (valued.numbers(str(c.column), c.offset) for c in template.valued))
         check_products(amounts, template)
-    there, triples = (ids >= 0) & (amounts != 0), Triples(rows, ids, amounts)
+    there, triples = (ids >= 0) & (zeros | (amounts != 0)), Triples(rows, ids, amounts)
     return triples if there.all() else triples.only(there)
 
 

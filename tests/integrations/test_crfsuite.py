@@ -73,6 +73,9 @@ def test_the_tagger_inside(crf):
     assert tagger.marginal("B", 0) == crf.predict_marginals_single(X[1])[0]["B"]
     (best, *_), *_ = crf.model.predict_nbest([X[1]], 1)
     assert tagger.probability(crf.predict_single(X[1])) == pytest.approx(best[0], rel=1e-5)
+    for count in (0, len(X[1]) + 1):
+        with pytest.raises(ValueError, match="yseq: expected"):
+            tagger.probability(["B"] * count)
     info = tagger.info()
     assert info.labels.keys() == set(crf.classes_) and info.header["num_attrs"] == str(crf.num_attributes_)
     tagger.close()

@@ -22,6 +22,8 @@ def made(count, seed):
                 {
                     "w": word,
                     "up": rng.random() < 0.3,
+                    "is_a": word == "a",  # a weight for each label, as for each label seen with False
+                    "never": False,
                     "bias": 1.0,
                     "num": rng.gauss(0, 1),
                     "l": [f"p{word}", "q", "q"],

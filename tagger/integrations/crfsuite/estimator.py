@@ -152,7 +152,7 @@ class CRF(Estimator):
         model.period = int(self.number("period", 10, whole=True))
         model.delta = self.number("delta", 1e-5)
         all_states, all_steps = bool(self.all_possible_states), bool(self.all_possible_transitions)
-        model.chosen = Selection(float(self.min_freq or 0.0), all_states, all_steps, edges=False)
+        model.chosen = Selection(float(self.min_freq or 0.0), all_states, all_steps, edges=False, zeros=True)
         return model
 
     def number(self, name: str, default: float, whole: bool = False) -> float:

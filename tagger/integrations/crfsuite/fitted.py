@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tagger.crf.tagger import CRFTagger
+from tagger.errors import several
 from tagger.models.store import save_model
 
 
@@ -71,6 +72,8 @@ class FittedTagger:
 
     def probability(self, yseq: Sequence[str]) -> float:
         """Compute the probability of a sequence of labels."""
+        if len(yseq) != len(self.sequence):
+            raise ValueError(f"yseq: expected {several(len(self.sequence), 'label')}, got {len(yseq):,}")
         if not self.sequence:
             return 1.0
         tags = np.array([self.model.classes_.index(label) for label in yseq])

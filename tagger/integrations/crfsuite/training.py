@@ -100,7 +100,7 @@ class CRFsuiteTagger(CRFTagger):
     """A `CRFTagger` with the parameters of CRFsuite, whose weights are not rounded."""
 
     def __post_init__(self) -> None:
-        self.chosen, self.period, self.delta = Selection(min_value=0.0, edges=False), 10, 1e-5
+        self.chosen, self.period, self.delta = Selection(min_value=0.0, edges=False, zeros=True), 10, 1e-5
         self.log_ = TrainingLog()
         self.hooks: Any = None  # of a trainer class
 
