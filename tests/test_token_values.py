@@ -168,6 +168,24 @@ def test_the_loss_is_what_the_definition_says_and_the_gradient_its_derivative(te
         assert gradient[i] == pytest.approx((loss(weights + step)[0] - loss(weights - step)[0]) / 2e-5, abs=1e-6)
 
 
+@pytest.mark.parametrize("candidates", ["all", 0.001])
+@pytest.mark.parametrize("share", [0.0, 0.5, 2.0])
+def test_curvature_has_the_squares_of_values(template, monkeypatch, share, candidates):
+    """Where each sentence is one token, nothing but v² · p · (1 - p) bends the loss."""
+    monkeypatch.setattr(score_tables, "WIDE_VALUES", share)
+    sentences = [sentence for sentence in made_corpus(count=200) if len(sentence) == 1]
+    corpus, layout = CRFTagger(features=template, candidates=candidates).encode(sentences)
+    kind = PenalizedLikelihood if candidates == "all" else CandidateLikelihood
+    loss = kind(corpus, layout, 0.3, dtype=np.float64)
+    weights = np.random.default_rng(0).normal(size=layout.size) * 0.5
+    expected = loss.curvature(weights)
+    for i in range(layout.features_end):
+        step = np.zeros(layout.size)
+        step[i] = 1e-4
+        bend = (loss(weights + step)[1][i] - loss(weights - step)[1][i]) / 2e-4
+        assert expected[i] == pytest.approx(bend, rel=1e-4, abs=1e-6)
+
+
 def test_threads_change_no_bit(template):
     corpus, layout = CRFTagger(features=template).encode(made_corpus())
     weights = np.random.default_rng(0).normal(size=layout.size)

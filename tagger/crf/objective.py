@@ -90,8 +90,11 @@ class Objective(LossFunction):
         """Compute the loss and the counts of each pack that counts, and fill in its rows of the residual."""
 
     @abstractmethod
-    def feature_gradient(self, residual: np.ndarray) -> np.ndarray:
-        """Compute the gradient of the features' weights, zero for those of steps, from the packs that count."""
+    def feature_gradient(self, residual: np.ndarray, squares: bool = False) -> np.ndarray:
+        """Compute the gradient of the features' weights, zero for those of steps, from the packs that count.
+
+        With `squares`, values of features are squared.
+        """
 
     @abstractmethod
     def chain_gradient(self, packs: list[Any]) -> np.ndarray:
@@ -123,16 +126,17 @@ class Objective(LossFunction):
         return float(loss), gradient
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:
-        """Estimate the diagonal of the second derivative: Σ p · (1 - p) over the tokens where each weight counts.
+        """Estimate the diagonal of the second derivative: Σ v² · p · (1 - p) over the tokens where each weight counts.
 
-        That is exact if tokens were independent. For weights of steps it is a tenth of their count.
+        v is the value of the feature, mostly 1. That is exact if tokens were independent. For weights of steps it is a
+        tenth of their count.
         """
         self(weights)
         variance = np.abs(self.residual)  # p, or 1 - p where the tag is the gold one
         variance *= 1 - variance
         diagonal = 0.1 * self.layout.counts
         of_tokens = slice(0, self.layout.steps_begin)
-        diagonal[of_tokens] = self.scale * self.feature_gradient(variance)[of_tokens]
+        diagonal[of_tokens] = self.scale * self.feature_gradient(variance, squares=True)[of_tokens]
         return diagonal + 2 * self.l2
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
@@ -173,14 +177,14 @@ class PenalizedLikelihood(Objective):
         tables += [] if self.wide is None else [self.wide.weights(w)]
         return self.map(lambda i: self.pack_loss(i, self.chain(i, w, tables, *chain_scores)), self.used)
 
-    def feature_gradient(self, residual: np.ndarray) -> np.ndarray:
+    def feature_gradient(self, residual: np.ndarray, squares: bool = False) -> np.ndarray:
         gradient = np.zeros(self.layout.features_end)
         self.map(lambda table: table.add_gradient(residual, gradient), self.tables)  # each has its own weights
-        sums = self.map(lambda i: self.narrow[i].gradient(residual[self.rows[i]]), self.used)
+        sums = self.map(lambda i: self.narrow[i].gradient(residual[self.rows[i]], squares), self.used)
         for i, own in zip(self.used, sums, strict=True):
             gradient[self.narrow[i].params] += own
         if self.wide is not None:
-            gradient[self.wide.params] += self.wide.gradient(residual, self.used, self.rows, self.map)
+            gradient[self.wide.params] += self.wide.gradient(residual, self.used, self.rows, self.map, squares)
         return gradient
 
     def add_step_gradient(self, packs: list[PackLoss], gradient: np.ndarray) -> None:

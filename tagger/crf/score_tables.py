@@ -74,9 +74,10 @@ class Cells:
         """Add up the scores (rows, W)."""
         return np.asarray(self.matrix @ weights[self.params]).reshape(-1, W)
 
-    def gradient(self, residual: np.ndarray) -> np.ndarray:
-        """Add up the gradient (columns,) of the residual (rows, W)."""
-        return np.asarray(self.matrix.T @ residual.ravel())
+    def gradient(self, residual: np.ndarray, squares: bool = False) -> np.ndarray:
+        """Add up the gradient (columns,) of the residual (rows, W); with `squares` from squared values."""
+        matrix = self.matrix.power(2) if squares else self.matrix
+        return np.asarray(matrix.T @ residual.ravel())
 
 
 def index_type(shape: tuple[int, int]) -> Any:
@@ -144,14 +145,23 @@ class ValueMatrix:
         return laid_out
 
     def gradient(
-        self, residual: np.ndarray, used: Sequence[int], rows: list[slice], map_all: Callable[..., list[Any]]
+        self,
+        residual: np.ndarray,
+        used: Sequence[int],
+        rows: list[slice],
+        map_all: Callable[..., list[Any]],
+        squares: bool = False,
     ) -> np.ndarray:
-        """Compute the gradient of the parameters from the residual (N, W) of the packs used, summed in their order."""
+        """Compute the gradient of the parameters from the residual (N, W) of the packs used, summed in their order.
+
+        With `squares`, it is that of squared values.
+        """
+        packs = [pack.power(2) for pack in self.packs] if squares else self.packs
         sums = np.zeros(len(self.cells))
         together = max(1, GRADIENT_CELLS // max(1, self.shape[0] * self.shape[1]))  # packs
         for begin in range(0, len(used), together):
             some = used[begin : begin + together]
-            for own in map_all(lambda i: self.packs[i].T @ residual[rows[i]], some):
+            for own in map_all(lambda i: packs[i].T @ residual[rows[i]], some):
                 sums += own.ravel()[self.cells]
         return sums
 

@@ -33,9 +33,10 @@ class WeightSums:
         """Add up the numbers, (rows,)."""
         return np.asarray(self.matrix @ weights[self.params])
 
-    def gradient(self, residual: np.ndarray) -> np.ndarray:
-        """Add up the gradient (columns,) of the residual (rows,)."""
-        return np.asarray(self.matrix.T @ residual.astype(self.matrix.dtype))
+    def gradient(self, residual: np.ndarray, squares: bool = False) -> np.ndarray:
+        """Add up the gradient (columns,) of the residual (rows,); with `squares` from squared values."""
+        matrix = self.matrix.power(2) if squares else self.matrix
+        return np.asarray(matrix.T @ residual.astype(matrix.dtype))
 
 
 @dataclass(frozen=True)
@@ -114,11 +115,11 @@ class NodeTables:
 
         return map_all(part_scores, range(len(self.parts)))
 
-    def gradient(self, residual: np.ndarray, map_all: Callable[..., list[Any]]) -> np.ndarray:
-        """Compute the gradient (P,) of the residual (nodes,), summed in a fixed order."""
+    def gradient(self, residual: np.ndarray, map_all: Callable[..., list[Any]], squares: bool = False) -> np.ndarray:
+        """Compute the gradient (P,) of the residual (nodes,), summed in a fixed order; or from squared values."""
         gradient = np.zeros(len(self.parameters.cells))
         map_all(lambda table: table.add_gradient(residual, gradient), self.tables)  # each has its own weights
-        by_part = map_all(lambda i: self.several[i].gradient(residual[self.parts[i]]), range(len(self.parts)))
+        by_part = map_all(lambda i: self.several[i].gradient(residual[self.parts[i]], squares), range(len(self.parts)))
         for sums, part in zip(self.several, by_part, strict=True):
             gradient[sums.params] += part
         return gradient

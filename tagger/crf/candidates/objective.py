@@ -194,8 +194,8 @@ class CandidateLikelihood(Objective):
 
         return self.map(one_pack, self.used)
 
-    def feature_gradient(self, residual: np.ndarray) -> np.ndarray:
-        return self.tables.gradient(residual, self.map)
+    def feature_gradient(self, residual: np.ndarray, squares: bool = False) -> np.ndarray:
+        return self.tables.gradient(residual, self.map, squares)
 
     def add_step_gradient(self, packs: list[PieceLoss], gradient: np.ndarray) -> None:
         for i, pack in zip(self.used, packs, strict=True):
