@@ -13,7 +13,7 @@ from test_models import MODELS, TAGS, WORDS
 
 from tagger import HMMTagger, Sentence, TaggerError, load_model, save_model, tokenize
 from tagger.models.ensemble import Ensemble
-from tagger.tagging import chunks
+from tagger.tagging import blocks
 
 TEXTS = [" ".join(words) for words in WORDS]
 SPANS = [["Ada", "Lovelace", "wrote", "it"]] * 3, [["B-PER", "I-PER", "O", "O"]] * 3
@@ -133,7 +133,7 @@ def test_no_more_is_read_than_a_batch_and_the_blocks_of_the_workers(model, jobs)
 
 
 def test_long_texts_make_small_batches(model, monkeypatch):
-    monkeypatch.setattr(chunks, "BLOCK_TOKENS", 10)
+    monkeypatch.setattr(blocks, "BLOCK_TOKENS", 10)
     read = []
     stream = model.pipe(read.append(text) or text for text in TEXTS * 5)
     next(stream)

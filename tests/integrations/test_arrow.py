@@ -14,7 +14,7 @@ from tagger.errors import FileError, TaggerError
 from tagger.integrations import frames, rows, tables
 from tagger.integrations.arrow import BatchTagger, tag_batches
 from tagger.integrations.tables import TableJob, open_table
-from tagger.tagging import chunks
+from tagger.tagging import blocks
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -279,7 +279,7 @@ def test_large_batches_are_tagged_in_blocks(model, monkeypatch):
         return tag_sents(self, sentences, **settings)
 
     monkeypatch.setattr(HMMTagger, "tag_sents", counting)
-    monkeypatch.setattr(chunks, "BLOCK_TOKENS", 200)
+    monkeypatch.setattr(blocks, "BLOCK_TOKENS", 200)
     [out] = tag_batches([batch(text=texts)], model, "text")
     assert out == whole and len(sizes) > 10 and max(sizes) < 400
 
