@@ -127,6 +127,14 @@ def change_model(folder):
     return set(TEXTS)
 
 
+def test_faults_that_were_skipped_are_not_accepted_by_a_strict_run(texts):
+    (texts / "in" / "cow.txt").write_bytes(b"the cow .\n\xff\n")
+    assert "cow.txt:2" in tag(texts, "-o", "out/", "--on-error", "skip").err
+    assert "0 files" in tag(texts, "-o", "out/", "--on-error", "skip").err
+    strict = tag(texts, "-o", "out/")
+    assert strict.code == 1 and "cow.txt:2" in strict.err
+
+
 @pytest.mark.parametrize(
     "change", [change_input, change_output, damage_output, replace_output, damage_record, change_model]
 )
