@@ -236,10 +236,11 @@ def test_output_goes_to_a_file_with_o(home):
 
 
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs /dev/stdout")
-def test_output_to_dev_stdout_goes_where_stdout_goes(home):
-    assert run(home, "tag", "-o", "/dev/stdout", input=SENTENCE) == (0, TAGGED, "")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
+def test_output_to_dev_stdout_goes_where_stdout_goes(home, name):
+    assert run(home, "tag", "-o", name, input=SENTENCE) == (0, TAGGED, "")
     command = ["sh", "-c", '(echo first; "$@"; echo last) > all.txt', "sh", *PROGRAM]
-    run_process(home, "tag", "-o", "/dev/stdout", input=SENTENCE, command=command)
+    run_process(home, "tag", "-o", name, input=SENTENCE, command=command)
     assert (home / "all.txt").read_text() == f"first\n{TAGGED}last\n"
 
 

@@ -103,6 +103,18 @@ def test_a_folder_in_the_place_of_a_record_is_named(texts):
     assert done.code == 1 and "cannot write out/manifest/dog.txt.json" in done.err
 
 
+def test_an_output_in_the_place_of_the_records_is_refused(texts):
+    (texts / "in" / "manifest").write_text("the dog barks .\n")
+    refused = tag(texts, "-o", "out/")
+    assert refused.code == 1 and "folder of the records" in refused.err and not (texts / "out").exists()
+
+
+def test_a_record_of_any_content_is_none(texts):
+    tag(texts, "-o", "out/")
+    (texts / "out" / "manifest" / "dog.txt.json").write_text("[" * 100_000)
+    assert "1 file," in tag(texts, "-o", "out/").err
+
+
 def test_a_missing_input_is_named(texts):
     folder = TaggingFolder(str(texts / "out"), [], {}, "slash")
     with pytest.raises(FileError, match=r"cannot read .*none\.txt: No such file"):
@@ -113,6 +125,14 @@ def change_model(folder):
     (folder / "corpus.txt").write_text("the/D dog/N barks/V ./.\n" * 3)
     run(folder, "train-hmm", "corpus.txt", "-o", "hmm.npz")
     return set(TEXTS)
+
+
+def test_faults_that_were_skipped_are_not_accepted_by_a_strict_run(texts):
+    (texts / "in" / "cow.txt").write_bytes(b"the cow .\n\xff\n")
+    assert "cow.txt:2" in tag(texts, "-o", "out/", "--on-error", "skip").err
+    assert "0 files" in tag(texts, "-o", "out/", "--on-error", "skip").err
+    strict = tag(texts, "-o", "out/")
+    assert strict.code == 1 and "cow.txt:2" in strict.err
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,12 @@ def test_a_large_l1_leaves_nothing():
     assert not found.x.any() and found.reason == "the gradient is zero"
 
 
+def test_a_gradient_too_small_for_float32_is_the_end():
+    function = lambda x: (float(x[0]), np.where(x > 1, 1.0, 1e-60))  # noqa: E731
+    found = minimize(function, np.full(1, 2.0), np.ones(1), 50)
+    assert found.reason == "the gradient is zero" and found.iterations == 1
+
+
 def test_l1_from_a_distant_start_comes_to_the_same_end():
     function = lasso()
     near = minimize(function, np.zeros(30), np.ones(30), 2000, l1=3.0)

@@ -122,6 +122,7 @@ def test_the_key_of_the_text_can_be_named(tag, folder):
         ('{"id": 1, "body": "x"}', "'id', 'body'"),
         ("{}", "'text'"),
         ('{"text": ["x"]}', "['x']"),
+        ('{"text": null}', "got null"),
         ("The dog barks.", "'The dog barks.'"),
         ("[1]", "'[1]'"),
     ],

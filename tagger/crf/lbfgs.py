@@ -155,16 +155,17 @@ def minimize(
     reason = f"max_iterations={max_iterations} was reached"
     for iteration in range(1, max_iterations + 1):
         slope = pseudo_gradient(gradient, z, penalty) if l1 else gradient
-        if not slope.any():
-            reason = "the gradient is zero"
-            break
         direction = -slope
         if curvature.steps:
             direction = curvature.direction(slope, np.flatnonzero((z != 0) | (slope != 0)) if l1 else None)
         if l1:
             keep_sides(direction, slope, z == 0)
+        longest = float(np.abs(direction * scale).max())  # zero if the gradient is too small for float32
+        if not longest:
+            reason = "the gradient is zero"
+            break
         step = 1.0 if curvature.steps else first_step or 1 / float(np.linalg.norm(slope))
-        step = min(step, MAX_MOVE / float(np.abs(direction * scale).max()))
+        step = min(step, MAX_MOVE / longest)
         signs = np.where(z != 0, np.sign(z), -np.sign(slope)) if l1 else None
         point, tries = line_search(evaluate, LinePoint(z, loss, gradient), slope, direction, step, signs)
         evaluations += tries

@@ -29,7 +29,7 @@ from tagger.files.remote import check_store, file_system, has_scheme, remote_siz
 MAX_NAME_BYTES = 255  # on all common file systems
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # between attempts to replace a file that is in use
 LINK_ATTEMPTS = 100  # other processes may write the same file
-STDOUT = ("-", "/dev/stdout")
+STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")  # by any of these names
 
 
 @contextlib.contextmanager

@@ -94,13 +94,15 @@ class TaggingFolder:
         return self.unfinished(targets, part)
 
     def check(self, targets: Mapping[str, str], inputs: Sequence[str]) -> None:
-        """Refuse inputs that are no files, and outputs that are inputs."""
+        """Refuse inputs that are no files, and outputs that are inputs or have the name of the folder of records."""
         for path in inputs:
             if pipe_identity(path) is not None:
                 raise FileError(f"cannot read {path}: expected a file, which can be read twice, got a pipe or folder")
         protected = {local_name(path) for path in inputs}
         for name in targets.values():
             target = join(self.folder, name)
+            if name == MANIFEST:
+                raise FileError(f"cannot write {target}: it is the folder of the records. Rename the input")
             if local_name(target) in protected:
                 raise FileError(f"cannot write {target}: it is an input of this command; choose another folder")
 
@@ -161,7 +163,7 @@ def finished(task: Task) -> bool:
     try:
         with open_seekable(task.record_path) as stream:
             record = json.loads(stream.read())
-    except (OSError, ValueError):  # no record that can be read
+    except (OSError, ValueError, RecursionError):  # no record that can be read
         return False
     same = isinstance(record, dict) and {name: record.get(name) for name in task.record} == task.record
     same = same and record.get("bytes") == file_size(task.target)

@@ -118,4 +118,6 @@ def tag_into_folder(
 def recorded_options(parameters: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters that decide about the output, as values for JSON; of files, the hash."""
     values = {name: value for name, value in parameters.items() if name not in NOT_IN_RECORDS and value}
+    if skipped_lines() is not None:  # a file with faults is then not finished for a run that stops at them
+        values["on_error"] = "skip"
     return {name: file_hash(value) if name in FILES_IN_RECORDS else value for name, value in values.items()}

@@ -36,10 +36,11 @@ def json_texts(lines: Lines, language: str, text_column: str | None) -> Iterator
 def split_object(line: str, lines: Lines, text_column: str) -> tuple[str, str]:
     """Return the text of an object, and the JSON of the object without it."""
     record = parse_object(line, lines)
+    is_there = text_column in record
     text = record.pop(text_column, None)
     if not isinstance(text, str):
-        got = "no such key" if text is None else quote(str(text))
-        others = f" among {', '.join(map(quote, record))}" if text is None and record else ""
+        got = "no such key" if not is_there else "null" if text is None else quote(str(text))
+        others = f" among {', '.join(map(quote, record))}" if not is_there and record else ""
         advice = "Set text_column to the key of the text"
         raise lines.error(f"expected a text under the key {quote(text_column)}, got {got}{others}. {advice}")
     try:
