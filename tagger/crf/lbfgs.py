@@ -155,9 +155,8 @@ def minimize(
     reason = f"max_iterations={max_iterations} was reached"
     for iteration in range(1, max_iterations + 1):
         slope = pseudo_gradient(gradient, z, penalty) if l1 else gradient
-        direction = -slope
-        if curvature.steps:
-            direction = curvature.direction(slope, np.flatnonzero((z != 0) | (slope != 0)) if l1 else None)
+        free = np.flatnonzero((z != 0) | (slope != 0)) if l1 else None
+        direction = curvature.direction(slope, free) if curvature.steps else -slope
         if l1:
             keep_sides(direction, slope, z == 0)
         longest = float(np.abs(direction * scale).max())  # zero if the gradient is too small for float32
