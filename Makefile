@@ -28,7 +28,7 @@ demo: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" VENV="$(VENV)" bash scripts/demo.sh
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not integration"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not integration and not docs"
 
 # Without PyTorch, the tests that learn a network are skipped: pip install torch
 test-integrations: $(OTHERS)
@@ -42,7 +42,9 @@ lint: $(STAMP)
 
 check: test lint docs
 
+# The examples of the pages are run and compared before the site is built.
 docs: $(DOCS)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "docs and not integration" tests/test_readme.py
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs build/docs
 	@echo "open build/docs/index.html"
 

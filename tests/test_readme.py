@@ -91,6 +91,12 @@ def needed(of):
     return {library for example in of for part, library in NEEDS.items() if part in example.source}
 
 
+def marks(page, of):
+    """README is tried with the other tests, a page of docs by `make docs`, either by `make test-integrations` instead."""
+    others = [pytest.mark.integration] if needed(of) - ALWAYS_THERE else []
+    return others + ([] if page == "README.md" else [pytest.mark.docs])
+
+
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
     return stand_ins(tmp_path_factory.mktemp("programs"))
@@ -100,7 +106,7 @@ def programs(tmp_path_factory):
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[pytest.mark.integration] if needed(examples(text)) - ALWAYS_THERE else [])
+        pytest.param(page, marks=marks(page, examples(text)))
         for page, text in TEXTS.items()
         if examples(text)
     ],
