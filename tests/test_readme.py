@@ -92,7 +92,7 @@ def needed(of):
 
 
 def marks(page, of):
-    """README is tried with the other tests, a page of docs by `make docs`, either by `make test-integrations` instead."""
+    """README is run with the other tests, a page of docs by `make docs`; examples of other libraries with theirs."""
     others = [pytest.mark.integration] if needed(of) - ALWAYS_THERE else []
     return others + ([] if page == "README.md" else [pytest.mark.docs])
 
@@ -105,11 +105,7 @@ def programs(tmp_path_factory):
 @pytest.mark.skipif(shutil.which("bash") is None, reason="sessions are written for bash")
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, marks=marks(page, examples(text)))
-        for page, text in TEXTS.items()
-        if examples(text)
-    ],
+    [pytest.param(page, marks=marks(page, examples(text))) for page, text in TEXTS.items() if examples(text)],
 )
 def test_examples_print_what_the_page_shows(page, tmp_path, programs):
     prepare(tmp_path)

@@ -6,6 +6,7 @@ import multiprocessing
 import pickle
 import sys
 import threading
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -221,17 +222,45 @@ def test_a_thread_that_waits_too_long_for_its_turn_goes_on_without(model, expect
     assert not threads.TURN.lock.locked()
 
 
-@pytest.mark.parametrize(("since", "waits", "pauses"), [(-900.0, True, 1), (0.0, True, 0), (-900.0, False, 0)])
-def test_a_thread_that_had_many_turns_lets_others_have_one(monkeypatch, since, waits, pauses):
-    monkeypatch.setattr(threads, "has_gil", lambda: True)
+@pytest.fixture
+def queued(patient, monkeypatch):
+    """The turn of this thread, and the list of turns, to which another thread in the queue will add its own."""
+    monkeypatch.setattr(threads, "POLL", 600.0)
     monkeypatch.setattr(threads, "SLICE", 600.0)
-    slept, turn = [], threads.Turn()
-    monkeypatch.setattr(threads.time, "sleep", slept.append)
-    turn.give_back(turn.take())
+    turn, turns = threads.Turn(), []
+
+    def wait():
+        lock = turn.take()
+        turns.append("other")
+        turn.give_back(lock)
+
+    lock, thread = turn.take(), threading.Thread(target=wait)
+    thread.start()
+    while not turn.is_first_waiting:
+        time.sleep(0.001)
+    yield turn, lock, turns, thread
+    thread.join(60)
+    assert turns.count("other") == 1
+
+
+def test_the_first_sentence_of_a_thread_ends_with_the_turn_of_the_next(queued):
+    turn, lock, _, thread = queued
+    turn.give_back(lock)
+    thread.join(60)
+    assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(("since", "expected"), [(0.0, ["this"]), (-900.0, ["other", "this"])])
+def test_a_thread_that_had_many_turns_lets_others_have_one(queued, since, expected):
+    turn, lock, turns, _ = queued
+    turn.is_first_sentence = False
+    turn.give_back(lock)
     turn.since += since
-    turn.waiting.update([0] if waits else [])
-    turn.give_back(turn.take())
-    assert slept == [threads.PAUSE] * pauses
+    lock = turn.take()
+    turns.append("this")
+    assert turns == expected
+    turn.is_first_sentence = True
+    turn.give_back(lock)
 
 
 @pytest.mark.usefixtures("patient")
