@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from tagger.corpus.conllu import ID
+from tagger.corpus.formats.conllu import ID
 
 Span = tuple[int, int]
 Splitter = Callable[[str], list[list[str]]]  # a document -> sentences of words

@@ -22,7 +22,7 @@ import atheris
 
 with atheris.instrument_imports(include=["tagger"]):
     from tagger import CRFTagger, HMMTagger, Sentence, save_model
-    from tagger.corpus import FORMATS, render
+    from tagger.corpus.formats import FORMATS, render
     from tagger.features.functions import FUNCTIONS, NUMBERED
     from tagger.features.template import shipped
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from tagger import load_model
-from tagger.corpus import FORMATS, read_sentences, render
+from tagger.corpus import read_sentences
+from tagger.corpus.formats import FORMATS, render
 from tagger.errors import CorpusError, FileError, ModelError, TemplateError
 from tagger.escaping import visible
 from tagger.features.template import describe, parse_templates

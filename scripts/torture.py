@@ -30,7 +30,7 @@ from judges import CORRECT, REFUSED, check_message, judge_corpus, judge_model
 from mutations import CORPUS_MUTATIONS, MODEL_MUTATIONS
 
 from tagger import CRFTagger, HMMTagger, read_corpus, save_model
-from tagger.corpus import FORMATS, render
+from tagger.corpus.formats import FORMATS, render
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data"

@@ -19,7 +19,7 @@ from tagger.version import __version__
 if TYPE_CHECKING:
     from tagger import chain
     from tagger.corpus import read_corpus, write_corpus
-    from tagger.corpus.schemes import find_spans, recognize_scheme
+    from tagger.corpus.span_schemes import find_spans, recognize_scheme
     from tagger.corpus.tokenizers.tokenize import tokenize
     from tagger.crf.tagger import CRFTagger
     from tagger.errors import TaggerError
@@ -60,10 +60,10 @@ MODULES = {  # where each public name is defined
     "TaggerError": "errors",
     "evaluate": "evaluation.metrics",
     "evaluate_spans": "evaluation.spans",
-    "find_spans": "corpus.schemes",
+    "find_spans": "corpus.span_schemes",
     "load_model": "models.store",
     "read_corpus": "corpus",
-    "recognize_scheme": "corpus.schemes",
+    "recognize_scheme": "corpus.span_schemes",
     "save_model": "models.store",
     "tokenize": "corpus.tokenizers.tokenize",
     "write_corpus": "corpus",

@@ -16,7 +16,7 @@ from tagger.errors import several
 from tagger.escaping import Displayable, quote, shortened
 
 if TYPE_CHECKING:
-    from tagger.corpus.schemes import Span
+    from tagger.corpus.span_schemes import Span
 
 Words = Sequence[str]
 ANY = "?"  # instead of a tag: every tag is allowed
@@ -115,7 +115,7 @@ class Sentence(Displayable):
     @property
     def spans(self) -> list[Span]:
         """The spans that the tags mark (`B-PER I-PER O`): type, first word, and the word after the last."""
-        from tagger.corpus.schemes import find_spans
+        from tagger.corpus.span_schemes import find_spans
 
         return find_spans(self.tags or ())
 

@@ -15,7 +15,7 @@ from tagger.chain.recursion import backward, forward
 from tagger.chain.scaled import SPAN, ScaledSum, mixing_steps, scaled_kernel, shift_within
 from tagger.chain.scores import Chain, forbid, path_scores
 from tagger.chain.viterbi import viterbi
-from tagger.corpus.schemes import SCHEMES, allowed_steps
+from tagger.corpus.span_schemes import SCHEMES, allowed_steps
 
 LENGTHS = [[1], [3, 1, 4], [2, 0, 3, 3, 1, 0], [5], [0, 0]]
 KINDS = ["plain", "forbidden transitions", "forbidden tags", "forbidden ends", "wide"]

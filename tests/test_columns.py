@@ -9,8 +9,9 @@ import pytest
 from program import run
 
 from tagger import CRFTagger, HMMTagger, PooledTagger, Sentence, load_model, read_corpus, save_model, write_corpus
-from tagger.corpus import COLUMN_FILES, line_of, read_sentences, recognize_format, render
+from tagger.corpus import read_sentences
 from tagger.corpus.column_names import ColumnNames
+from tagger.corpus.formats import COLUMN_FILES, line_of, recognize_format, render
 from tagger.errors import CorpusError, ModelError, TemplateError
 from tagger.experiments.search import Setting
 from tagger.experiments.trials import SettingTrials

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from paths import TRAIN
 
 from tagger.cli import run
-from tagger.corpus import FORMATS, read_corpus, write_corpus
+from tagger.corpus import read_corpus, write_corpus
+from tagger.corpus.formats import FORMATS
 from tagger.corpus.split import split_corpus
 from tagger.sentence import Sentence
 

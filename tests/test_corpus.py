@@ -13,8 +13,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tagger.corpus import FORMATS, LOOK_AHEAD, read_corpus, read_sentences, recognize_format, slash, write_corpus
+from tagger.corpus import LOOK_AHEAD, read_corpus, read_sentences, write_corpus
 from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
+from tagger.corpus.formats import FORMATS, recognize_format, slash
 from tagger.errors import CorpusError, FileError
 from tagger.files.reading import Lines
 from tagger.sentence import Sentence

@@ -9,7 +9,7 @@ from paths import TEST, TRAIN
 from program import run, run_process
 
 from tagger import HMMTagger, Sentence, read_corpus, save_model
-from tagger.corpus.tsv import find_header
+from tagger.corpus.formats.tsv import find_header
 from tagger.sentence import open_tokens
 
 TAGGED = "hint: 'Why/WRB' "

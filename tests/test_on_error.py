@@ -8,7 +8,8 @@ import pytest
 from program import run
 
 from tagger import HMMTagger, Sentence, read_corpus, save_model
-from tagger.corpus import FORMATS, read_sentences, render
+from tagger.corpus import read_sentences
+from tagger.corpus.formats import FORMATS, render
 from tagger.errors import CorpusError, FileError
 from tagger.files.reading import Lines, Skipped
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagger import HMMTagger, Sentence
-from tagger.corpus import render
-from tagger.corpus.slash import line_stretches, tokens
+from tagger.corpus.formats import render
+from tagger.corpus.formats.slash import line_stretches, tokens
 from tagger.tagging.annotator import Annotator
 from tagger.tagging.fast_path import line_tagger, writable
 

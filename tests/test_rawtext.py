@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagger.corpus import render
+from tagger.corpus.formats import render
 from tagger.corpus.tokenizers.segmenter import MAX_SENTENCE_LENGTH, RawText, pieces
 from tagger.errors import CorpusError, TaggerError
 from tagger.files.reading import Lines

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from program import run
-from test_schemes import corpus
+from test_span_schemes import corpus
 
 from tagger import (
     CRFTagger,

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from tagger import Sentence, evaluate_spans, find_spans, recognize_scheme
-from tagger.corpus.schemes import SCHEMES, Span, allowed_steps, first_violation, may_follow
+from tagger.corpus.span_schemes import SCHEMES, Span, allowed_steps, first_violation, may_follow
 from tagger.errors import TrainingError
 from tagger.evaluation.span_errors import SpanError, find_span_errors
 from tagger.evaluation.spans import check_metric, compare_spans, score_by

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tagger.cli.console import print_message, skipped_lines
-from tagger.corpus import COLUMN_FILES, read_sentences, recognize_format
+from tagger.corpus import read_sentences
 from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
-from tagger.corpus.columns import header_names, is_row, numbered
-from tagger.corpus.lines import first_words, marks_end_sentences
-from tagger.corpus.slash import tokens
-from tagger.corpus.tsv import count_columns, find_header
+from tagger.corpus.formats import COLUMN_FILES, recognize_format
+from tagger.corpus.formats.columns import header_names, is_row, numbered
+from tagger.corpus.formats.lines import first_words, marks_end_sentences
+from tagger.corpus.formats.slash import tokens
+from tagger.corpus.formats.tsv import count_columns, find_header
 from tagger.errors import CorpusError, MissingTagError, several
 from tagger.files.reading import LOOK_AHEAD, Lines
 from tagger.sentence import ANY, Sentence, open_tokens

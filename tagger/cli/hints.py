@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from tagger.cli.console import print_message
-from tagger.corpus import format_of, read_sentences, recognize_format
+from tagger.corpus import read_sentences
 from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
-from tagger.corpus.slash import split_if_tagged
+from tagger.corpus.formats import format_of, recognize_format
+from tagger.corpus.formats.slash import split_if_tagged
 from tagger.escaping import quote
 from tagger.files.reading import Lines
 from tagger.sentence import Sentence

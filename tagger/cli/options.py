@@ -16,9 +16,9 @@ import click
 from tagger.cli.console import SKIPPED_KEY, report_skipped
 from tagger.cli.corpus_input import CorpusOptions
 from tagger.cli.paths import INPUT, OUTPUT, FileCommand, OutputFile, TemplateFile
-from tagger.corpus import FORMATS
 from tagger.corpus.column_names import ColumnNames
-from tagger.corpus.conllu import COLUMNS
+from tagger.corpus.formats import FORMATS
+from tagger.corpus.formats.conllu import COLUMNS
 from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.files import resources
 from tagger.files.reading import Skipped, exists

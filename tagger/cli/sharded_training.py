@@ -17,7 +17,7 @@ from tagger.cli.raw_text import learn_on_cluster
 from tagger.cli.scheduler import open_client
 from tagger.cli.training import closing_line, model_warnings, progress_reporter, save_and_report
 from tagger.corpus import read_sentences
-from tagger.corpus.schemes import NO_SCHEME
+from tagger.corpus.span_schemes import NO_SCHEME
 from tagger.crf.tagger import CRFTagger
 from tagger.features.word_classes import WordClasses
 from tagger.files import resources

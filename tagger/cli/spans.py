@@ -12,7 +12,7 @@ from tagger.cli.console import print_message
 from tagger.cli.options import value_option
 from tagger.corpus.labels import token_tags
 from tagger.corpus.partial import read_choices
-from tagger.corpus.schemes import (
+from tagger.corpus.span_schemes import (
     AUTO,
     NO_SCHEME,
     SCHEMES,

@@ -16,7 +16,7 @@ from tagger.arrays.ragged import ranges
 from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.partial import OPEN, Choices, read_tags, renumber_tags
-from tagger.corpus.schemes import AUTO, NO_SCHEME, allowed_steps, training_scheme
+from tagger.corpus.span_schemes import AUTO, NO_SCHEME, allowed_steps, training_scheme
 from tagger.crf.candidates.proposal import DEFAULT_THRESHOLD, cross_fit, joined, propose_all, with_gold
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout, step_events
 from tagger.crf.settings import check_templates, check_words, features_name, function_of, uses_feature_dicts

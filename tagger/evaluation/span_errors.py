@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tagger.corpus.schemes import Span
+from tagger.corpus.span_schemes import Span
 from tagger.evaluation.spans import SpanPair, span_pairs
 from tagger.sentence import Sentence
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tagger.corpus.schemes import Span, find_spans
+from tagger.corpus.span_schemes import Span, find_spans
 from tagger.errors import TrainingError
 from tagger.evaluation.metrics import (
     Macro,

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tagger.corpus.tsv import find_header
+from tagger.corpus.formats.tsv import find_header
 from tagger.experiments.crossval import Fold
 from tagger.sentence import Sentence
 

@@ -120,7 +120,7 @@ def line(sentence: Sentence | Words) -> int | None:
 
 def read_numbers(column: Sequence[Any], name: str, sentence: Sentence | Words) -> np.ndarray:
     """Read a column of numbers (T,); an error has the place of the first value that is none."""
-    from tagger.corpus import line_of
+    from tagger.corpus.formats import line_of
     from tagger.features.token_values import MAX_VALUE, finite
 
     numbers = np.empty(len(column), np.float32)

@@ -17,7 +17,7 @@ import numpy as np
 from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.lattice import Scorer
 from tagger.corpus.labels import dev_sentences, training_sentences
-from tagger.corpus.schemes import training_scheme
+from tagger.corpus.span_schemes import training_scheme
 from tagger.features.word_classes import WordClasses
 from tagger.files import resources
 from tagger.hmm.emissions import EmissionModel

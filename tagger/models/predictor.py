@@ -20,7 +20,7 @@ from tagger.chain.lattice import DenseLattice, Lattice, Scorer
 from tagger.chain.pack import batches
 from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
 from tagger.corpus.labels import tagged_sentences
-from tagger.corpus.schemes import allowed_steps
+from tagger.corpus.span_schemes import allowed_steps
 from tagger.errors import TaggerError
 from tagger.models.estimator import Taggings
 from tagger.models.sentence_results import by_sentence, n_best

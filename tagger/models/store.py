@@ -21,8 +21,8 @@ import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays, open_archive, write_archive
 from tagger.corpus.column_names import ColumnNames
-from tagger.corpus.conllu import COLUMNS
-from tagger.corpus.schemes import SCHEMES, fits
+from tagger.corpus.formats.conllu import COLUMNS
+from tagger.corpus.span_schemes import SCHEMES, fits
 from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.errors import CorpusError, FileError, MissingModelError, ModelError
 from tagger.escaping import quote, shortened

@@ -20,7 +20,7 @@ from tagger.arrays.ragged import ranges
 from tagger.chain.lattice import Scorer, dense_scorer
 from tagger.corpus.final_marks import trained_lengths
 from tagger.corpus.labels import check_dev, dev_sentences, tag_numbers, training_sentences
-from tagger.corpus.schemes import training_scheme
+from tagger.corpus.span_schemes import training_scheme
 from tagger.errors import TrainingError, several
 from tagger.evaluation.spans import check_metric
 from tagger.files import resources

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagger.arrays.ragged import consecutive
-from tagger.corpus.schemes import AUTO, NO_SCHEME
+from tagger.corpus.span_schemes import AUTO, NO_SCHEME
 from tagger.crf.candidates.node_tables import NodeTables
 from tagger.crf.candidates.proposal import cross_fit, joined, with_gold
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout, step_events

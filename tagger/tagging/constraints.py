@@ -13,7 +13,7 @@ from contextlib import closing
 
 import numpy as np
 
-from tagger.corpus.slash import tokens
+from tagger.corpus.formats.slash import tokens
 from tagger.escaping import quote
 from tagger.files.reading import Lines
 from tagger.normalization import NFC, normalized, normalized_keys

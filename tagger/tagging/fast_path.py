@@ -11,7 +11,7 @@ from itertools import chain
 
 import numpy as np
 
-from tagger.corpus.slash import TAG_SEPARATORS, Unfinished, tokens
+from tagger.corpus.formats.slash import TAG_SEPARATORS, Unfinished, tokens
 from tagger.models.predictor import Predictor
 
 

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from tagger.corpus import SUFFIXES, plain_name
+from tagger.corpus.formats import SUFFIXES, plain_name
 from tagger.errors import FileError
 from tagger.files.reading import exists, open_seekable, pipe_identity, reason
 from tagger.files.remote import has_scheme, local_path, remote_key

@@ -8,9 +8,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from tagger.corpus import format_of, read_sentences, skip_faulty
+from tagger.corpus import read_sentences, skip_faulty
 from tagger.corpus.column_names import ColumnNames
-from tagger.corpus.slash import line_stretches, tokens
+from tagger.corpus.formats import format_of
+from tagger.corpus.formats.slash import line_stretches, tokens
 from tagger.errors import CorpusError
 from tagger.files.reading import Lines, raise_or_skip
 from tagger.sentence import Sentence

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tagger.corpus import render
 from tagger.corpus.column_names import ColumnNames
-from tagger.corpus.schemes import NO_TYPE, Span, find_spans
-from tagger.corpus.slash import tokens as slash_tokens
+from tagger.corpus.formats import render
+from tagger.corpus.formats.slash import tokens as slash_tokens
+from tagger.corpus.span_schemes import NO_TYPE, Span, find_spans
 from tagger.errors import CorpusError
 from tagger.sentence import Sentence
 from tagger.tagging.annotator import Annotator

@@ -13,8 +13,8 @@ from tagger.cli.corpus_input import CorpusOptions, read_tagged, read_training_co
 from tagger.cli.options import corpus_options, file_command, file_option, output_option, value_option
 from tagger.cli.paths import INPUT
 from tagger.cli.scheduler import executor_options
-from tagger.corpus import line_of
-from tagger.corpus.conllu import comment
+from tagger.corpus.formats import line_of
+from tagger.corpus.formats.conllu import comment
 from tagger.escaping import visible
 from tagger.experiments import corpus_check
 from tagger.experiments.corpus_check import CorpusSurvey, Doubt, Place

@@ -13,10 +13,11 @@ from tagger.cli.corpus_input import CorpusOptions, load_tag_map, no_sentence_err
 from tagger.cli.options import choice_option, corpus_options, file_command, map_option
 from tagger.cli.paths import INPUT, OutputFile
 from tagger.cli.tagging.tools import check_tool_files, tool_options
-from tagger.corpus import FORMATS, SUFFIXES, format_of, plain_name, read_sentences, render
+from tagger.corpus import read_sentences
 from tagger.corpus.annotation import read_annotations, write_annotations
 from tagger.corpus.column_names import ColumnNames
-from tagger.corpus.conllu import COLUMNS
+from tagger.corpus.formats import FORMATS, SUFFIXES, format_of, plain_name, render
+from tagger.corpus.formats.conllu import COLUMNS
 from tagger.errors import CorpusError, several
 from tagger.files.reading import Lines, raise_or_skip
 from tagger.files.writing import open_output

@@ -36,7 +36,7 @@ from tagger.cli.options import (
 from tagger.cli.paths import INPUT, TEXT
 from tagger.cli.spans import SpanResults, scheme_option
 from tagger.corpus.column_names import ColumnNames
-from tagger.corpus.conllu import COLUMNS
+from tagger.corpus.formats.conllu import COLUMNS
 from tagger.evaluation.calibration import ConfidenceGroup
 from tagger.evaluation.metrics import Comparison, Evaluation, compare, evaluate
 from tagger.models.store import load_model

@@ -12,7 +12,8 @@ from tagger.cli.console import print_message, skipped_lines
 from tagger.cli.corpus_input import detect_format
 from tagger.cli.options import Finite, file_command, input_options, value_option
 from tagger.cli.paths import INPUT, OUTPUT, File, check_files
-from tagger.corpus import plain_name, read_sentences, render
+from tagger.corpus import read_sentences
+from tagger.corpus.formats import plain_name, render
 from tagger.corpus.split import REST, split_corpus
 from tagger.errors import CorpusError, FileError
 from tagger.files.reading import Lines, exists, reason

@@ -40,9 +40,9 @@ from tagger.cli.scheduler import scheduler_option
 from tagger.cli.tagging.folder import check_folder_options, output_or_folder_option, part_option, tag_into_folder
 from tagger.cli.tagging.tables import is_for_tables, tag_tables
 from tagger.cli.tagging.tools import check_tool_options, doubtful_options, inputs_of, write_doubtful
-from tagger.corpus import FORMATS, format_of
 from tagger.corpus.column_names import ColumnNames
-from tagger.corpus.conllu import COLUMNS
+from tagger.corpus.formats import FORMATS, format_of
+from tagger.corpus.formats.conllu import COLUMNS
 from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.errors import FileError, several
 from tagger.files.reading import Lines, exists

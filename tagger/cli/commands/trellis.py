@@ -21,7 +21,7 @@ from tagger.cli.options import (
     value_option,
 )
 from tagger.corpus.column_names import ColumnNames
-from tagger.corpus.slash import tokens
+from tagger.corpus.formats.slash import tokens
 from tagger.escaping import encoded, quote
 from tagger.files.reading import Lines, exists
 from tagger.files.writing import open_output

@@ -10,8 +10,8 @@ import click
 from tagger.cli.console import report_written, skipped_lines
 from tagger.cli.options import choice_option, combine, value_option
 from tagger.cli.paths import INPUT, OUTPUT, File, check_files, declared_files
-from tagger.corpus import render
 from tagger.corpus.annotation import MEANINGS, TOOLS, write_annotations
+from tagger.corpus.formats import render
 from tagger.errors import FileError, several
 from tagger.files.reading import Lines, exists
 from tagger.files.writing import open_output

@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from tagger.corpus.annotation import SPANS, TAGS
-from tagger.corpus.schemes import NO_TYPE, OUTSIDE, find_spans, place_of, recognize_scheme
+from tagger.corpus.span_schemes import NO_TYPE, OUTSIDE, find_spans, place_of, recognize_scheme
 from tagger.errors import CorpusError, several
 from tagger.escaping import quote
 from tagger.sentence import ANY, NO_TAG, Sentence

@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import Any
 
 from tagger.corpus.annotation.labeled_text import Label, LabeledText
-from tagger.corpus.jsonl import parse_object
+from tagger.corpus.formats.jsonl import parse_object
 from tagger.errors import CorpusError
 from tagger.escaping import quote
 from tagger.files.reading import Lines

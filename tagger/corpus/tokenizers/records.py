@@ -12,8 +12,8 @@ import json
 from collections.abc import Iterator
 from itertools import chain
 
-from tagger.corpus import conllu
-from tagger.corpus.jsonl import TOO_DEEP, parse_object
+from tagger.corpus.formats import conllu
+from tagger.corpus.formats.jsonl import TOO_DEEP, parse_object
 from tagger.corpus.tokenizers.tokenize import tokenize
 from tagger.escaping import quote
 from tagger.files.reading import Lines

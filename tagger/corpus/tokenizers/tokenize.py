@@ -9,7 +9,7 @@ from tagger.corpus.tokenizers import TOKENIZERS
 from tagger.escaping import quote
 from tagger.sentence import Sentence, described
 
-WORD = re.compile(r"[^ \t]+")  # in a line: other white space belongs to words (`corpus.slash`)
+WORD = re.compile(r"[^ \t]+")  # in a line: other white space belongs to words (`corpus.formats.slash`)
 
 
 def tokenize(text: str, language: str | None) -> list[Sentence]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tagger.arrays.ragged import consecutive
 from tagger.chain.candidate_lattice import Candidates
-from tagger.corpus.schemes import AUTO, NO_SCHEME
+from tagger.corpus.span_schemes import AUTO, NO_SCHEME
 from tagger.crf.candidates.proposal import Proposal, block_folds, joined, propose_all, renumbered, with_gold
 from tagger.crf.encode import Encoding
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout, tag_trigrams

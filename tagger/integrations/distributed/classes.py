@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tagger.corpus import format_of
+from tagger.corpus.formats import format_of
 from tagger.features.clustering import (
     MIN_COUNT,
     ClusteringCallback,

@@ -17,7 +17,7 @@ import numpy as np
 from tagger.arrays.ragged import RaggedRows
 from tagger.arrays.string_table import StringTable
 from tagger.corpus.final_marks import EndingCounts
-from tagger.corpus.schemes import AUTO, NO_SCHEME, OUTSIDE, SCHEMES, fits, may_follow
+from tagger.corpus.span_schemes import AUTO, NO_SCHEME, OUTSIDE, SCHEMES, fits, may_follow
 from tagger.crf.encode import EncodedPart
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.warm_start import with_none

@@ -15,7 +15,7 @@ import numpy as np
 
 from tagger.arrays.npz import narrow
 from tagger.arrays.string_table import StringTable
-from tagger.corpus.schemes import OUTSIDE
+from tagger.corpus.span_schemes import OUTSIDE
 from tagger.errors import TrainingError
 from tagger.features.word_classes import WordClasses
 from tagger.hmm.counting.counts import CellCounts, HMMCounts

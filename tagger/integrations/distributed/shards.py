@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tagger.corpus import SENTENCE_PER_LINE, read_sentences, recognize_format
+from tagger.corpus import read_sentences
 from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
+from tagger.corpus.formats import SENTENCE_PER_LINE, recognize_format
 from tagger.errors import FileError
 from tagger.files.reading import COMPRESSED, LOOK_AHEAD, READ_ERRORS, Lines, open_input, reason
 from tagger.files.remote import has_scheme

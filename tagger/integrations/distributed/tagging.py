@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from tagger.corpus import format_of
 from tagger.corpus.column_names import DEFAULT_NAMES
+from tagger.corpus.formats import format_of
 from tagger.errors import TaggerError
 from tagger.integrations import is_table
 from tagger.integrations.distributed.executor import DaskExecutor

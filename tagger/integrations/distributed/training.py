@@ -14,7 +14,7 @@ from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.final_marks import choose_marks
 from tagger.corpus.labels import dev_sentences
 from tagger.corpus.partial import Choices
-from tagger.corpus.schemes import allowed_steps
+from tagger.corpus.span_schemes import allowed_steps
 from tagger.crf.encode import CorpusPlan, Encoding, choose_template, threshold_of
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.settings import check_dev_set, check_settings, features_name, training_fingerprints

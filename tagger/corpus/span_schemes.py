@@ -80,7 +80,7 @@ def find_spans(tags: Sequence[str], scheme: str | None = None) -> list[Span]:
 
     Examples
     --------
-    >>> from tagger.corpus.schemes import find_spans
+    >>> from tagger.corpus.span_schemes import find_spans
     >>> find_spans(["O", "B-PER", "I-PER", "I-LOC"])
     [Span(type='PER', begin=1, end=3), Span(type='LOC', begin=3, end=4)]
     >>> find_spans(["O", "B-PER", "I-PER", "I-LOC"], "bio")
@@ -188,7 +188,7 @@ def recognize_scheme(y: Iterable[Sequence[str]], tag_set: Set[str] | None = None
 
     Examples
     --------
-    >>> from tagger.corpus.schemes import recognize_scheme
+    >>> from tagger.corpus.span_schemes import recognize_scheme
     >>> recognize_scheme([["B-PER", "I-PER", "O"], ["O", "B-LOC"]])
     'bio'
     >>> recognize_scheme([["DT", "NN"]])

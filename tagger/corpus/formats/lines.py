@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tagger.corpus.checks import check_last
 from tagger.corpus.column_names import ColumnNames
-from tagger.corpus.slash import SEPARATORS, split_if_tagged, split_token, tokens, written_tokens
+from tagger.corpus.formats.checks import check_last
+from tagger.corpus.formats.slash import SEPARATORS, split_if_tagged, split_token, tokens, written_tokens
 from tagger.escaping import quote
 from tagger.files.reading import LOOK_AHEAD, Lines
 from tagger.sentence import NO_TAG, Sentence

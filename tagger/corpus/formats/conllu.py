@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tagger.corpus.checks import check_cell
 from tagger.corpus.column_names import SKIPPED, TAG, WORD, ColumnNames
+from tagger.corpus.formats.checks import check_cell
 from tagger.errors import CorpusError, MissingTagError
 from tagger.escaping import quote
 from tagger.files.reading import Lines

@@ -9,7 +9,7 @@ import pytest
 from test_spans import legal_sequence, rewritten
 
 from tagger import CRFTagger, HMMTagger, PooledTagger, Sentence, load_model, recognize_scheme, save_model
-from tagger.corpus.schemes import SCHEMES
+from tagger.corpus.span_schemes import SCHEMES
 from tagger.crf.candidates.objective import CandidateLikelihood
 from tagger.crf.objective import PenalizedLikelihood
 from tagger.errors import ModelError, TrainingError

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tagger.corpus.checks import check_cells, check_last
 from tagger.corpus.column_names import SKIPPED, TAG, WORD, ColumnNames
+from tagger.corpus.formats.checks import check_cells, check_last
 from tagger.errors import CorpusError, MissingTagError
 from tagger.escaping import quote
 from tagger.files.reading import LOOK_AHEAD, Lines

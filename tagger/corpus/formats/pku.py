@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tagger.corpus import slash
 from tagger.corpus.column_names import ColumnNames
+from tagger.corpus.formats import slash
 from tagger.errors import CorpusError
 from tagger.escaping import quote
 from tagger.files.reading import Lines

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tagger.corpus import columns as column_files
 from tagger.corpus.column_names import ColumnNames
-from tagger.corpus.columns import TAG_NAMES, WORD_NAMES, split_tabs, tag_columns, written_layout, written_rows
+from tagger.corpus.formats import columns as column_files
+from tagger.corpus.formats.columns import TAG_NAMES, WORD_NAMES, split_tabs, tag_columns, written_layout, written_rows
 from tagger.escaping import quote
 from tagger.files.reading import Lines
 from tagger.sentence import Sentence

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tagger.corpus.checks import check_cells, check_last
 from tagger.corpus.column_names import ColumnNames
+from tagger.corpus.formats.checks import check_cells, check_last
 from tagger.escaping import quote
 from tagger.files.reading import Lines
 from tagger.sentence import NO_TAG, Sentence

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tagger.corpus.checks import check_cells
 from tagger.corpus.column_names import ColumnNames
+from tagger.corpus.formats.checks import check_cells
 from tagger.errors import CorpusError
 from tagger.escaping import quote
 from tagger.files.reading import Lines
