@@ -11,7 +11,12 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "tagger"
 CODE = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
 HEAVY = {  # libraries, and the modules outside of integrations/ that import them
-    "scipy": {"crf/candidates/node_tables.py", "crf/score_tables.py", "features/clustering.py"},
+    "scipy": {
+        "crf/candidates/node_tables.py",
+        "crf/score_tables.py",
+        "features/clustering.py",
+        "neural/feedforward/gradient.py",
+    },
     "threadpoolctl": {"crf/trainer.py", "features/clustering.py", "experiments/trials.py", "neural/numpy_network.py"},
     "tqdm": {"cli/progress.py"},
     "jieba": {"corpus/tokenizers/chinese.py"},

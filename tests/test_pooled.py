@@ -21,7 +21,7 @@ from tagger.models.checkpoint import Checkpoint
 from tagger.models.explain import explain
 from tagger.models.monitor import INTERRUPTED
 from tagger.pooled.held_out import ParameterCounts, propose_without
-from tagger.pooled.lattice import Opinion, PooledLattice
+from tagger.pooled.lattice import ModelOpinion, PooledLattice
 from tagger.pooled.opinion_weights import fit_coverage, fit_weights
 from tagger.pooled.trainer import PooledTrainer, held_out_folds, silent
 
@@ -414,14 +414,14 @@ def test_on_a_dev_set_the_weights_of_members_are_learned(template, members):
     share, *weights = np.clip(best_weights(rows, right), 0, 2)
     assert 0 < share < 1 and sum(weights) > 0.01
     assert joined.pool_ == pytest.approx(share * alone.pool_, abs=1e-3)
-    assert [opinion.weight for opinion in joined.opinions_] == pytest.approx(weights, abs=1e-3)
+    assert [opinion.weight for opinion in joined.members_] == pytest.approx(weights, abs=1e-3)
 
 
 def test_a_pool_with_members_is_saved_and_loaded(joined, tmp_path):
     save_model(joined, tmp_path / "a.npz")
     loaded = load_model(tmp_path / "a.npz")
     assert loaded.member_weights() == joined.member_weights()
-    assert [opinion.member.kind for opinion in loaded.opinions_] == ["hmm", "crf"]
+    assert [opinion.member.kind for opinion in loaded.members_] == ["hmm", "crf"]
     assert loaded.predict(TEXT) == joined.predict(TEXT)
     for a, b in zip(loaded.predict_marginals(TEXT), joined.predict_marginals(TEXT), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)
@@ -442,7 +442,7 @@ def test_the_terms_of_an_explanation_add_up_with_members(joined):
                 difference = (lattice.path_scores(path) - lattice.path_scores(other))[0]
                 assert token.difference == pytest.approx(difference, abs=1e-4)
                 compared += any("member 4, crf" in reason.name for reason in token.reasons)
-    assert compared > 3 or joined.opinions_[1].weight == 0
+    assert compared > 3 or joined.members_[1].weight == 0
 
 
 def test_members_with_other_tags_are_refused_by_name(template):
@@ -506,7 +506,7 @@ def test_a_hostile_file_is_refused_in_one_line(saved, tmp_path, name):
 def test_a_pool_in_a_pool_is_refused(model, tmp_path):
     """Else a file could have pools in pools without end."""
     nested = copy.deepcopy(model)
-    nested.opinions_ = [Opinion(model, 0.1)]
+    nested.members_ = [ModelOpinion(0.1, model)]
     save_model(nested, tmp_path / "nested.npz")
     with pytest.raises(ModelError, match=r"nested\.npz.*members"):
         load_model(tmp_path / "nested.npz")

@@ -36,13 +36,18 @@ def check_class_sources(sources: dict[str, Any]) -> None:
 
 
 def load_word_classes(
-    path: str | None, unlabeled: tuple[str, ...], encoding: str, quiet: bool, sentences: list[Sentence]
+    path: str | None,
+    unlabeled: tuple[str, ...],
+    encoding: str,
+    quiet: bool,
+    sentences: list[Sentence],
+    vectors: bool = False,
 ) -> WordClasses | None:
-    """Load word classes, or learn them from raw text and the corpus; None without either option."""
+    """Load word classes, or learn them from raw text and the corpus, with vectors if asked; None without options."""
     if path:
         return load_classes(path)
     words = [sentence.words for sentence in sentences]
-    return learn_from(unlabeled, encoding, quiet, words, source="--unlabeled") if unlabeled else None
+    return learn_from(unlabeled, encoding, quiet, words, "--unlabeled", vectors=vectors) if unlabeled else None
 
 
 def learn_from(

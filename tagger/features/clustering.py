@@ -30,6 +30,7 @@ MIN_COUNT = 2
 MAX_CLASSED_WORDS = 200_000
 CONTEXTS = 500  # C
 DIMENSIONS = 32  # D
+VECTOR_DIMENSIONS = 200  # of vectors for networks
 OVERSAMPLE, POWER_ITERATIONS = 16, 4  # of the decomposition
 CONTEXT_SMOOTHING = 0.75  # α
 SINGULAR_VALUE_POWER = 0.5  # the weight of stronger directions
@@ -73,10 +74,11 @@ def learn_classes(
     sizes: Sequence[int] = SIZES,
     min_count: int = MIN_COUNT,
     watch: ClusteringCallback = lambda progress: None,
+    vectors: bool = False,
 ) -> WordClasses:
     """Learn classes of the words that occur `min_count` times in a text, once for each number of classes in `sizes`.
 
-    `text` is called twice and returns sentences as lists of words.
+    `text` is called twice and returns sentences as lists of words. With `vectors`, the words get vectors, too.
     """
     return learn_from_counts(
         map(count_words, blocks(text())),
@@ -84,6 +86,7 @@ def learn_classes(
         sizes,
         min_count,
         watch,
+        vectors,
     )
 
 
@@ -93,6 +96,7 @@ def learn_from_counts(
     sizes: Sequence[int],
     min_count: int,
     watch: ClusteringCallback,
+    vectors: bool = False,
 ) -> WordClasses:
     """Learn classes from the words of the blocks of a text, and a function that counts the neighbours of words in them.
 
@@ -106,9 +110,11 @@ def learn_from_counts(
             limit = f"at least {several(min_count, 'time')}, got {len(words)}. Add text or lower min_count"
             raise TrainingError(f"raw text: expected 2 different words seen {limit}")
         counts = neighbour_counts(count_neighbours(words), tokens, watch)
-        rows = project(ppmi(counts), DIMENSIONS, watch)
+        matrix = ppmi(counts)
+        rows = project(matrix, DIMENSIONS, watch)
         classes = {size: k_means(rows, size, watch) for size in sizes}
-    return WordClasses.of(words, classes)
+        wider = project(matrix, VECTOR_DIMENSIONS, watch).astype(np.float16) if vectors else None
+    return WordClasses.of(words, classes, wider)
 
 
 def count_words(block: Sequence[Sequence[str]]) -> WordCounts:

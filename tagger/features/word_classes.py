@@ -36,18 +36,23 @@ def digits_as_zero(word: str) -> str:
 
 
 class WordClasses:
-    """A table of word classes: for each size, the class of each of V words, a number below the size."""
+    """A table of word classes: for each size, the class of each of V words, a number below the size.
 
-    def __init__(self, words: StringTable, classes: dict[int, np.ndarray]) -> None:
+    Words may have vectors, too, which networks learn from. They are not stored.
+    """
+
+    def __init__(self, words: StringTable, classes: dict[int, np.ndarray], vectors: np.ndarray | None = None) -> None:
         self.words = words  # V, every digit as 0
         self.classes = classes  # size → (V,)
+        self.vectors = vectors  # (V, D), of length 1
 
     @classmethod
-    def of(cls, words: Sequence[str], classes: dict[int, np.ndarray]) -> WordClasses:
-        """Build the table of distinct words in any order, with their classes in the same order."""
+    def of(cls, words: Sequence[str], classes: dict[int, np.ndarray], vectors: np.ndarray | None = None) -> WordClasses:
+        """Build the table of distinct words in any order, with their classes and vectors in the same order."""
         table, ids = StringTable.build(words)
         order = np.argsort(ids)
-        return cls(table, {size: numbers[order] for size, numbers in classes.items()})
+        sorted_vectors = None if vectors is None else vectors[order]
+        return cls(table, {size: numbers[order] for size, numbers in classes.items()}, sorted_vectors)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -70,7 +75,7 @@ class WordClasses:
 
     def restricted(self, sizes: Iterable[int]) -> WordClasses:
         """Keep only these sizes."""
-        return WordClasses(self.words, {size: self.classes[size] for size in sorted(sizes)})
+        return WordClasses(self.words, {size: self.classes[size] for size in sorted(sizes)}, self.vectors)
 
     def normalized(self, form: NormalizationForm) -> WordClasses:
         """Normalise the words; of words that become equal the last one stays."""
@@ -80,7 +85,8 @@ class WordClasses:
             return self
         places = {word: i for i, word in enumerate(words)}
         chosen = np.array(list(places.values()))
-        return WordClasses.of(list(places), {size: numbers[chosen] for size, numbers in self.classes.items()})
+        classes = {size: numbers[chosen] for size, numbers in self.classes.items()}
+        return WordClasses.of(list(places), classes, None if self.vectors is None else self.vectors[chosen])
 
     def arrays(self) -> Arrays:
         """Return the arrays of a model file."""

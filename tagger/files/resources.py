@@ -19,6 +19,8 @@ from tagger.errors import TrainingError
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # see mallopt(3)
 KEPT_BLOCK, KEPT_MEMORY = 1 << 25, 1 << 26  # bytes of a block, and of all free ones, that are kept
+RETURNED_BLOCK = 1 << 18  # bytes, where memory is scarce
+scarce = False
 
 # RLIMIT_DATA counts memory that libraries reserve and never touch: this much, and more for each thread
 RESERVED = 1 << 30
@@ -26,15 +28,31 @@ RESERVED_PER_CORE = 1 << 26
 
 
 def reuse_freed_memory() -> None:
-    """Make the C library keep freed memory for the next arrays, where that is glibc.
+    """Make the C library keep freed memory for the next arrays, where that is glibc and memory is not scarce.
 
     By default it returns the memory of large arrays to the system, and each page that is asked for again costs time:
     up to two fifths of the time of training a CRF, a tenth of that of tagging with a pool.
     """
+    if not scarce:
+        set_thresholds(KEPT_BLOCK, KEPT_MEMORY)
+
+
+def keep_no_freed_memory() -> None:
+    """Make the C library return the memory of each array that is freed, for good, where that is glibc.
+
+    What it keeps counts against the limit of memory, and an array that does not fit into a gap needs new memory.
+    """
+    global scarce
+    scarce = True
+    set_thresholds(RETURNED_BLOCK, RETURNED_BLOCK)
+
+
+def set_thresholds(block: int, total: int) -> None:
+    """Set the bytes from which on a block, or all free blocks together, are returned to the system."""
     with suppress(AttributeError, OSError, TypeError):
         set_option = ctypes.CDLL(None).mallopt
-        set_option(M_MMAP_THRESHOLD, KEPT_BLOCK)
-        set_option(M_TRIM_THRESHOLD, KEPT_MEMORY)
+        set_option(M_MMAP_THRESHOLD, block)
+        set_option(M_TRIM_THRESHOLD, total)
 
 
 def return_freed_memory() -> None:

@@ -41,6 +41,7 @@ class Tagger(Estimator, Predictor):
 
     kind: ClassVar[str]  # its name in model files
     later_settings: ClassVar[tuple[str, ...]] = ()  # older versions lack them; not stored if all have their defaults
+    uses_vectors: ClassVar[bool] = False  # whether it learns from the vectors of words in raw text
     explanation_note: ClassVar[str | None] = None  # how to read the terms of `score_terms`
     summary_: dict[str, Any]  # facts about the training, without dates and durations
     card_: str | None = None  # model card (`models.card`)

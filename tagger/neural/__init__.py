@@ -6,7 +6,8 @@ Read in this order:
 - `lookup`, `characters`, `word_vectors`: from words to embedding indices, character sequences and pretrained vectors;
 - `numpy_network`, `lstm`: the forward pass over packed sentences, for tagging;
 - `torch_network`, `crf_layer`, `tensors`, `trainer`: the same network in PyTorch, its loss and its training loop;
-- `occlusion`, `summary`: explanations of a decision and of a model.
+- `occlusion`, `summary`: explanations of a decision and of a model;
+- `feedforward`: a smaller network, trained in NumPy, that joins the pool of `tagger train`.
 
 The idea: only training needs PyTorch. It is imported when `fit` is called or `tagger.neural.CRF`, a CRF layer for any
 PyTorch network, is accessed; a stored model is plain arrays.

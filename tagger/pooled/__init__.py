@@ -6,6 +6,7 @@ Read in this order:
 - `trainer`: trains without some sentences first, and learns on those how much each member is worth;
 - `held_out`: an encoded corpus as if some sentences had never been there;
 - `opinion_weights`: the weights of the pool, and how often the right tag is a candidate;
+- `network_opinion`: a feed-forward network as a member, if there is raw text;
 - `lattice`: probabilities that leave room for tags that are no candidates, and opinions of other models;
 - `members`: these models in the model file and in explanations.
 

@@ -11,6 +11,7 @@ constrained is taken to have its right tag among those allowed.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -64,20 +65,45 @@ class PooledLattice(CandidateLattice):
 
 
 @dataclass(frozen=True)
-class Opinion:
-    """A further member of a pool, and its weight."""
+class Opinion(ABC):
+    """The probabilities of a further member of a pool, and their weight."""
 
-    member: Tagger
     weight: float
 
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of the member in tables."""
+
+    @abstractmethod
     def probabilities(self, sentences: list[Words], candidates: Candidates) -> np.ndarray:
         """Compute the member's probability of each node, (nodes,)."""
-        with self.member.one_at_a_time(sentences):
-            return self.member.scorer()(sentences).marginals()[candidates.tokens, candidates.tags]
+
+    @abstractmethod
+    def marginals(self, words: Words) -> np.ndarray:
+        """Compute the member's probability of each tag of each token of a sentence, (T, K)."""
 
     def terms(self, P: np.ndarray) -> np.ndarray:
         """Compute the terms that the member's probabilities add to a score."""
         return np.asarray(self.weight * np.log(np.maximum(P, MIN_PROBABILITY)))
+
+
+@dataclass(frozen=True)
+class ModelOpinion(Opinion):
+    """The opinion of a trained model."""
+
+    member: Tagger
+
+    @property
+    def name(self) -> str:
+        return self.member.kind
+
+    def probabilities(self, sentences: list[Words], candidates: Candidates) -> np.ndarray:
+        with self.member.one_at_a_time(sentences):
+            return self.member.scorer()(sentences).marginals()[candidates.tokens, candidates.tags]
+
+    def marginals(self, words: Words) -> np.ndarray:
+        return self.member.scorer()([words]).marginals()
 
 
 def pooled_scorer(

@@ -14,7 +14,7 @@ from tagger.models.base import Tagger, Terms
 from tagger.models.ensemble import only_in
 from tagger.models.explain import added
 from tagger.models.store import build, description
-from tagger.pooled.lattice import Opinion
+from tagger.pooled.lattice import ModelOpinion, Opinion
 from tagger.sentence import Words
 
 MAX_MEMBERS = 100
@@ -37,9 +37,7 @@ def check_members(pool: Tagger, models: Sequence[Tagger], sources: Sequence[str]
 def member_terms(of_chain: Terms, opinions: Sequence[Opinion], words: Words) -> Terms:
     """Add the terms of further members to those of a chain's score (`Tagger.score_terms`)."""
     opinion_terms = {
-        f"probability by member {number}, {opinion.member.kind}": opinion.terms(
-            opinion.member.scorer()([words]).marginals()
-        )
+        f"probability by member {number}, {opinion.name}": opinion.terms(opinion.marginals(words))
         for number, opinion in enumerate(opinions, 3)
     }  # (T, K) each
 
@@ -54,7 +52,7 @@ def prefix(number: int) -> str:
     return f"member.{number}."
 
 
-def member_arrays(opinions: Sequence[Opinion]) -> Arrays:
+def member_arrays(opinions: Sequence[ModelOpinion]) -> Arrays:
     """Return the arrays of all members."""
     arrays: Arrays = {}
     for number, opinion in enumerate(opinions):
@@ -64,7 +62,7 @@ def member_arrays(opinions: Sequence[Opinion]) -> Arrays:
     return arrays
 
 
-def member_descriptions(opinions: Sequence[Opinion]) -> list[dict[str, Any]]:
+def member_descriptions(opinions: Sequence[ModelOpinion]) -> list[dict[str, Any]]:
     """Return the descriptions of all members."""
     return [description(opinion.member) for opinion in opinions]
 

@@ -13,7 +13,7 @@ it can do: n best taggings, constraints, explanations. Further members, such as 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +29,9 @@ from tagger.models.base import Tagger, Terms
 from tagger.models.checkpoint import Checkpoint
 from tagger.models.monitor import ProgressCallback
 from tagger.models.summary import FormattedNumber, Section
-from tagger.pooled.lattice import Opinion, pooled_scorer
+from tagger.pooled.lattice import ModelOpinion, Opinion, pooled_scorer
 from tagger.pooled.members import check_members, member_arrays, member_descriptions, member_terms, restore_members
+from tagger.pooled.network_opinion import NetworkOpinion
 from tagger.pooled.opinion_weights import MAX_WIDTH, OpinionSample
 from tagger.sentence import Sentence, Words, words_of
 
@@ -74,11 +75,13 @@ class PooledTagger(CRFTagger):
 
     kind = "pooled"
     orders = (1, 2)
+    uses_vectors = True
     order: int = 2
     tolerance: float = 1e-2
     pool_: np.ndarray = field(init=False)  # (3,), as MEMBERS
     coverage_: np.ndarray = field(init=False)  # (MAX_WIDTH,)
-    opinions_: list[Opinion] = field(init=False)
+    network_: NetworkOpinion | None = field(init=False)  # where words have vectors from raw text
+    members_: list[ModelOpinion] = field(init=False)
 
     def fit(
         self,
@@ -108,7 +111,7 @@ class PooledTagger(CRFTagger):
         """
         self.check_candidates(init)
         dev = dev_sentences(X_dev, y_dev)
-        self.opinions_ = []
+        self.network_, self.members_ = None, []
         super().fit(X, y, dev, None, watch, checkpoint, init, classes)
         self.join_members(add, dev)
         return self
@@ -133,19 +136,27 @@ class PooledTagger(CRFTagger):
         if not models:
             return
         check_members(self, models, self.features_.sources)
-        share, *weights = self.learn_opinions(models, dev) if dev else self.equal_weights(len(models))
+        share, *weights = self.learn_shares(models, dev) if dev else self.equal_weights(len(models))
         scores = (self.weights_, self.start_, self.transitions_, self.end_, self.trigrams_.weights)
         chain = ChainWeights(*scores, self.posterior_weight_)
         self.set_weights(ChainWeights(*(share * part for part in chain)))
         self.pool_ = share * self.pool_
-        self.opinions_ = [Opinion(model, weight) for model, weight in zip(models, weights, strict=True)]
+        if self.network_:
+            self.network_ = replace(self.network_, weight=share * self.network_.weight)
+        self.members_ = [ModelOpinion(weight, model) for model, weight in zip(models, weights, strict=True)]
+
+    @property
+    def opinions(self) -> list[Opinion]:
+        """The opinions that are added to the scores of the chain."""
+        return [*([self.network_] if self.network_ else []), *self.members_]
 
     def equal_weights(self, added: int) -> list[float]:
         """Return the factor of the pool so far, and the weights of further members: the mean of those it has."""
-        members = int((self.pool_ > 0).sum())
-        return [members / (members + added), *[float(self.pool_.sum()) / (members + added)] * added]
+        weights = np.append(self.pool_, [opinion.weight for opinion in self.opinions])
+        members = int((weights > 0).sum())
+        return [members / (members + added), *[float(weights.sum()) / (members + added)] * added]
 
-    def learn_opinions(self, models: Sequence[Tagger], dev: Sequence[Sentence]) -> list[float]:
+    def learn_shares(self, models: Sequence[Tagger], dev: Sequence[Sentence]) -> list[float]:
         """Learn the factor of the pool so far, and the weights of further members, on the dev set."""
         numbers = {tag: k for k, tag in enumerate(self.classes_)}
         sample = OpinionSample(members=1 + len(models))
@@ -154,7 +165,7 @@ class PooledTagger(CRFTagger):
             sentences = [dev[i] for i in group.tolist()]
             tags = np.array([numbers.get(tag, -1) for sentence in sentences for tag in sentence.tags or ()], np.int64)
             words = [words_of(sentence) for sentence in sentences]
-            others = [Opinion(model, 1.0).probabilities(words, lattice.candidates) for model in models]
+            others = [ModelOpinion(1.0, model).probabilities(words, lattice.candidates) for model in models]
             sample.add(lattice.candidates, tags, [lattice.node_marginals, *others])
         weights: list[float] = sample.weights().tolist()
         return weights
@@ -162,7 +173,7 @@ class PooledTagger(CRFTagger):
     def candidate_scorer_in_form(self) -> CandidateScorer:
         score, counts = super().candidate_scorer_in_form(), self.tag_counts()
         by_token = self.scheme_ is None  # the best tags of tokens may form a tagging that a span scheme forbids
-        return pooled_scorer(score, self.coverage_, counts / counts.sum(), self.opinions_, by_token)
+        return pooled_scorer(score, self.coverage_, counts / counts.sum(), self.opinions, by_token)
 
     def conclude(self, size: dict[str, int], figures: dict[str, Any]) -> None:
         super().conclude(size, figures)
@@ -171,7 +182,7 @@ class PooledTagger(CRFTagger):
     def member_weights(self) -> list[tuple[str, float]]:
         """List the members and their weights."""
         own = zip(MEMBERS, self.pool_.tolist(), strict=True)
-        return [*own, *((opinion.member.kind, opinion.weight) for opinion in self.opinions_)]
+        return [*own, *((opinion.name, opinion.weight) for opinion in self.opinions)]
 
     def summarize(self) -> list[Section]:
         members = [[name, FormattedNumber(weight, ".3f")] for name, weight in self.member_weights()]
@@ -183,15 +194,16 @@ class PooledTagger(CRFTagger):
         ]
 
     def score_terms(self, words: Words) -> Terms:
-        return member_terms(super().score_terms(words), self.opinions_, words)
+        return member_terms(super().score_terms(words), self.opinions, words)
 
     def arrays(self) -> Arrays:
-        weights = np.array([*self.pool_, *(opinion.weight for opinion in self.opinions_)])
+        weights = np.array([*self.pool_, *(member.weight for member in self.members_)])
         pool = {"pool.weights": weights, "pool.coverage": self.coverage_}
-        return super().arrays() | pool | member_arrays(self.opinions_)
+        network = self.network_.arrays() if self.network_ else {}
+        return super().arrays() | pool | network | member_arrays(self.members_)
 
     def describe(self) -> dict[str, Any]:
-        return super().describe() | {"members": member_descriptions(self.opinions_)}
+        return super().describe() | {"members": member_descriptions(self.members_)}
 
     def restore(self, archive: Archive) -> None:
         super().restore(archive)
@@ -199,9 +211,10 @@ class PooledTagger(CRFTagger):
         members = restore_members(self.classes_, archive)
         weights = archive.take("pool.weights", "f", len(MEMBERS) + len(members)).astype(np.float64)
         self.pool_ = weights[: len(MEMBERS)]
-        self.opinions_ = [
-            Opinion(model, weight) for model, weight in zip(members, weights[len(MEMBERS) :].tolist(), strict=True)
+        self.members_ = [
+            ModelOpinion(weight, model) for weight, model in zip(weights[len(MEMBERS) :].tolist(), members, strict=True)
         ]
+        self.network_ = NetworkOpinion.restore(archive, self.features_.classes, len(self.classes_))
         self.coverage_ = archive.take("pool.coverage", "f", MAX_WIDTH).astype(np.float64)
         shares = bool((self.coverage_ > 0).all() and (self.coverage_ <= 1).all())
         archive.check(shares, "expected shares above 0 and up to 1 as its coverage")

@@ -30,7 +30,11 @@ from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.tagger import MAX_DENSE_TAGS, CRFTagger
 from tagger.crf.trainer import Trainer, Watch
 from tagger.models.monitor import INTERRUPTED, TrainingMonitor
+from tagger.neural.feedforward.network import FeedForwardNetwork
+from tagger.neural.feedforward.training import RATE, NetworkTraining
 from tagger.pooled.held_out import ParameterCounts, kept_parameters, propose_without
+from tagger.pooled.lattice import Opinion
+from tagger.pooled.network_opinion import NetworkOpinion, network_training
 from tagger.pooled.opinion_weights import OpinionSample, fit_coverage
 from tagger.sentence import Sentence
 
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
 
 HELD_OUT_TOKENS = 20_000  # that the weights of the pool are learned on, if the corpus has as many
 TOKENS_TOGETHER = 1 << 15  # in one lattice
+EPOCHS, MORE_EPOCHS = 5, 3  # of the network: without a fold, then on all sentences
 SHARES = (0.45, 0.25, 0.15)  # of the iterations: the CRF on all tags, that on candidates, the first on all sentences
 
 
@@ -52,8 +57,10 @@ class PooledTrainer(Trainer):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.partner: np.ndarray | None = None  # the weights of the CRF on all tags, in the order of the other's
-        # no such CRF for large tag sets, and none where a model is adapted
-        has_dense = self.corpus.K <= MAX_DENSE_TAGS and not self.layout.centre.any()
+        is_adapted = bool(self.layout.centre.any())
+        self.network = None if is_adapted else self.network_training()
+        # no such CRF for large tag sets, beside a network, and where a model is adapted
+        has_dense = self.corpus.K <= MAX_DENSE_TAGS and not is_adapted and self.network is None
         self.dense = self.dense_trainer() if has_dense else None
 
     def dense_trainer(self) -> Trainer:
@@ -95,18 +102,21 @@ class PooledTrainer(Trainer):
         """
         resumed, folds = monitor.state.iteration > 0, held_out_folds(self.corpus.lengths)
         results: list[list[Result]] = []
+        networks: list[FeedForwardNetwork] = []
         for number, fold in enumerate(folds, 1):
             is_reported = number == len(folds) and not resumed
             results.append(self.train_without(fold, self.reporter(monitor) if is_reported else silent))
             if results[-1][0].reason == INTERRUPTED:
                 break
-        self.learn_pool([[self.embed(result.x) for result in members] for members in results], folds)
+            networks += self.network_without(fold)
+        self.learn_pool([[self.embed(result.x) for result in members] for members in results], folds, networks)
         if self.dense:
             begin = results[-1][1].x if results else self.dense.layout.centre
             watch = silent if resumed else self.reporter(monitor)
             result = self.dense.optimize(begin, self.share(2), watch)
             self.partner = self.embed(result.x)
             results.append([result])
+        self.finish_network()
         if not resumed and folds:
             monitor.state.weights = results[len(folds) - 1][0].x
         return sum(result.evaluations for members in results for result in members)
@@ -137,13 +147,41 @@ class PooledTrainer(Trainer):
         """Append weights of 0 for what a CRF on all tags lacks: trigrams, and the HMM's probability."""
         return np.append(weights, np.zeros(self.layout.size - len(weights)))
 
-    def learn_pool(self, members: Sequence[Sequence[np.ndarray]], folds: Sequence[np.ndarray]) -> None:
-        """Learn the weights of the pool, from weights of CRFs and the fold that each has not seen."""
+    def network_training(self) -> NetworkTraining | None:
+        """Make the training of a network on the corpus, if the pool has one."""
+        return network_training(self.corpus)
+
+    def network_without(self, fold: np.ndarray) -> list[FeedForwardNetwork]:
+        """Train a network without a fold of the sentences; return it, or nothing."""
+        if self.network is None:
+            return []
+        others = np.setdiff1d(np.arange(len(self.corpus.lengths)), fold)
+        self.network.restart()
+        self.network.run(others, EPOCHS, RATE)
+        return [self.network.network()]
+
+    def finish_network(self) -> None:
+        """Train the network of the last fold on all sentences, if the pool has learned to listen to it."""
+        if self.network and self.model.network_:
+            self.network.run(np.arange(len(self.corpus.lengths)), MORE_EPOCHS, RATE / 2)
+            self.model.network_ = replace(self.model.network_, network=self.network.network())
+
+    def learn_pool(
+        self,
+        members: Sequence[Sequence[np.ndarray]],
+        folds: Sequence[np.ndarray],
+        networks: Sequence[FeedForwardNetwork],
+    ) -> None:
+        """Learn the weights of the pool, from weights of CRFs, networks, and the fold that each has not seen."""
         self.model.coverage_ = self.coverage()
-        sample = OpinionSample(members=3 if self.dense else 2)
-        for weights, fold in zip(members, folds, strict=False):  # an interrupted training has fewer
-            self.add_opinions(sample, weights, fold)
+        opinions = [[NetworkOpinion(1.0, network)] for network in networks] or [[] for _ in members]
+        sample = OpinionSample(members=(3 if self.dense else 2) + len(networks[:1]))
+        for weights, fold, others in zip(members, folds, opinions, strict=False):  # an interrupted training has fewer
+            self.add_opinions(sample, weights, fold, others)
         pool = sample.weights()
+        if networks:
+            weight, pool = float(pool[-1]), pool[:-1]
+            self.model.network_ = NetworkOpinion(weight, networks[-1]) if weight else None
         self.model.pool_ = np.append(pool, np.zeros(3 - len(pool)))
 
     def coverage(self) -> np.ndarray:
@@ -153,9 +191,11 @@ class PooledTrainer(Trainer):
         closed = np.flatnonzero(corpus.tags != OPEN)
         return fit_coverage(proposal.only(closed).candidates, corpus.tags[closed])
 
-    def add_opinions(self, sample: OpinionSample, weights: Sequence[np.ndarray], fold: np.ndarray) -> None:
-        """Add the opinions of the HMM, and of CRFs with these weights, on a fold that they have not seen."""
-        add_opinions(sample, self.corpus, self.corpus_sentences, fold, self.members(weights))
+    def add_opinions(
+        self, sample: OpinionSample, weights: Sequence[np.ndarray], fold: np.ndarray, others: Sequence[Opinion]
+    ) -> None:
+        """Add the opinions of the HMM, of CRFs with these weights, and others, on a fold that they have not seen."""
+        add_opinions(sample, self.corpus, self.corpus_sentences, fold, self.members(weights), others)
 
     def members(self, weights: Sequence[np.ndarray]) -> list[PooledTagger]:
         """Make CRFs with these weights."""
@@ -178,8 +218,9 @@ def add_opinions(
     sentences: Sequence[Sentence],
     fold: np.ndarray,
     crfs: Sequence[CRFTagger],
+    others: Sequence[Opinion] = (),
 ) -> None:
-    """Add the opinions of the HMM, and of CRFs, on a fold of the sentences of a corpus."""
+    """Add the opinions of the HMM, of CRFs, and others, on a fold of the sentences of a corpus."""
     proposal, begins = corpus.cross_fitted, np.cumsum(corpus.lengths) - corpus.lengths
     assert proposal is not None
     scorers = [(crf.observer(), crf.proposal_scorer()) for crf in crfs]
@@ -190,6 +231,7 @@ def add_opinions(
         trained = [sentences[i].begin(int(corpus.lengths[i])) for i in group.tolist()]
         lattices = [score(observe(trained), partial(constant, own)) for observe, score in scorers]
         P = [np.exp(own.log_posterior), *(lattice.node_marginals for lattice in lattices)]
+        P += [other.probabilities(scorers[0][0](trained), own.candidates) for other in others]
         sample.add(own.candidates, corpus.tags[tokens], P)
 
 

@@ -286,7 +286,7 @@ def test_the_command_trains_a_pool_stops_and_resumes(shards, tmp_path):
     assert (done.code, done.err) == (0, "")
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     model = load_model(tmp_path / "m.npz")
-    assert len(lines) == model.summary_["iterations"] and len(model.opinions_) == 1
+    assert len(lines) == model.summary_["iterations"] and len(model.members_) == 1
     checkpoint = Checkpoint(tmp_path / "c", every=1, keep=True)
     with connect("local:1") as client:
         stopped = fit(

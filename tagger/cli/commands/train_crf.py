@@ -159,7 +159,7 @@ def train(
     dev_sentences = read_tagged(dev, corpus_options) if dev else None
     if not initial:  # which brings its own
         settings["scheme"] = settle_scheme(settings["scheme"], sentences, corpus, settings["partial"], quiet)
-    table = load_word_classes(classes, unlabeled, corpus_options.encoding, quiet, sentences)
+    table = load_word_classes(classes, unlabeled, corpus_options.encoding, quiet, sentences, kind.uses_vectors)
     model = kind(**settings | ({"order": initial.order} if initial else {}))
     remember_columns(model, corpus_options, sentences)
     model.tokenizer_ = tokenizer

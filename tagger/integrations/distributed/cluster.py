@@ -134,5 +134,6 @@ def worker_setup(memory: int | None) -> Any:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
             if memory:
                 resources.limit(memory)
+                resources.keep_no_freed_memory()
 
     return WorkerSetup()

@@ -22,6 +22,7 @@ from tagger.integrations.distributed.shard_cache import LOCK
 from tagger.integrations.distributed.shards import Shard
 from tagger.integrations.distributed.worker import Job, Numbering, Plan, Selection, encoded, read
 from tagger.pooled.held_out import ParameterCounts
+from tagger.pooled.lattice import Opinion
 from tagger.pooled.opinion_weights import OpinionSample, count_coverage, estimate_coverage
 from tagger.pooled.trainer import PooledTrainer, add_opinions
 
@@ -86,6 +87,9 @@ class ShardedPooledTrainer(PooledTrainer):
     def check_memory(self) -> None:
         """Do nothing: the corpus is elsewhere."""
 
+    def network_training(self) -> None:
+        """Return None: a network needs the sentences here."""
+
     def likelihood(self, sentences: np.ndarray | None) -> LossFunction:
         return ShardedObjective(self.shards, self.layout, self.l2, sentences)
 
@@ -127,7 +131,9 @@ class ShardedPooledTrainer(PooledTrainer):
     def coverage(self) -> np.ndarray:
         return estimate_coverage(self.shards.workers.sum(count_candidates, np.add, *self.arguments()))
 
-    def add_opinions(self, sample: OpinionSample, weights: Sequence[np.ndarray], fold: np.ndarray) -> None:
+    def add_opinions(
+        self, sample: OpinionSample, weights: Sequence[np.ndarray], fold: np.ndarray, others: Sequence[Opinion]
+    ) -> None:
         selection, members = self.shards.selection(fold), Shared(self.shards.workers.client, self.members(weights))
         by_worker = self.shards.workers.run(give_opinions, *self.arguments(), selection, members)
         samples = {number: own for of_worker in by_worker for number, own in of_worker.items()}

@@ -116,7 +116,7 @@ def fit(
     check_supported(model)
     if isinstance(model, PooledTagger):
         model.check_candidates(None)
-        model.opinions_ = []
+        model.network_, model.members_ = None, []
     if not options.columns.wanted:
         wanted = template_columns(model, options.columns)
         options = replace(options, columns=replace(options.columns, wanted=wanted))
