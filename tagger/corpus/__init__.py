@@ -203,7 +203,14 @@ def write_corpus(
         for i, item in enumerate(contents(sentences, "sentences", "a list of sentences")):
             sentence = plain_sentence(item, f"sentences[{i}]")
             sentence = sentence if isinstance(sentence, Sentence) else Sentence(sentence)
-            stream.write(render(sentence, format, columns))
+            text = render(sentence, format, columns)
+            stream.write(text if i else header([sentence], format) + text)
+
+
+def header(sentences: Iterable[Sentence], format: str) -> bytes:
+    """Return the header line of the file that sentences were read from as UTF-8 text; empty without one."""
+    lines = (column_files.header_line(sentence, format) for sentence in sentences if format in COLUMN_FILES)
+    return next(filter(None, lines), "").encode()
 
 
 def render(sentence: Sentence, format: str, columns: ColumnNames = DEFAULT_NAMES) -> bytes:

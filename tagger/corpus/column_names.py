@@ -35,6 +35,8 @@ class ColumnNames:
         Columns that must be there besides, because feature templates look at them.
     remembered : bool
         Whether a model has given the names. Then they hold for files with as many columns, unless some are wanted.
+    header : str
+        The lines of the file up to the header line; empty if it has none.
     """
 
     column: str = "upos"
@@ -43,6 +45,7 @@ class ColumnNames:
     tag: str | None = None
     wanted: tuple[str, ...] = ()
     remembered: bool = False
+    header: str = ""
 
     def __post_init__(self) -> None:
         for name in (*self.names, self.word, self.tag):
@@ -108,8 +111,8 @@ class ColumnNames:
                 raise CorpusError(f"{place}: expected a column {quote(name)} for the features, {got}. {advice}")
 
     def text(self) -> str:
-        """Return the names, the word column and the tag column as one line of a layout."""
-        return f"{','.join(self.names)} {self.word or WORD} {self.tag or TAG}"
+        """Return the names, the word column, the tag column and the header as one item of a layout."""
+        return f"{','.join(self.names)} {self.word or WORD} {self.tag or TAG} {self.header}"
 
     def places(self) -> list[str | None]:
         """List the names in order, None for the word column; columns to skip are called by their number.
@@ -134,8 +137,9 @@ class ColumnNames:
         """Read the names from the lines of a sentence's layout, whose first is `text`; none if there is no line."""
         if not lines:
             return cls()
-        names, word, tag = lines[0].split(" ")
-        return cls(names=cls.parsed(names), word=None if word == WORD else word, tag=None if tag == TAG else tag)
+        names, word, tag, header = lines[0].split(" ", 3)
+        own_word, own_tag = None if word == WORD else word, None if tag == TAG else tag
+        return cls(names=cls.parsed(names), word=own_word, tag=own_tag, header=header)
 
 
 DEFAULT_NAMES = ColumnNames()

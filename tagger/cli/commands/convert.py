@@ -13,7 +13,7 @@ from tagger.cli.corpus_input import CorpusOptions, load_tag_map, no_sentence_err
 from tagger.cli.options import choice_option, corpus_options, file_command, map_option
 from tagger.cli.paths import INPUT, OutputFile
 from tagger.cli.tagging.tools import check_tool_files, tool_options
-from tagger.corpus import FORMATS, SUFFIXES, format_of, plain_name, read_sentences, render
+from tagger.corpus import FORMATS, SUFFIXES, format_of, header, plain_name, read_sentences, render
 from tagger.corpus.annotation import read_annotations, write_annotations
 from tagger.corpus.column_names import ColumnNames
 from tagger.corpus.conllu import COLUMNS
@@ -101,7 +101,8 @@ def write_sentences(
     written = tokens = 0
     for number, sentence in enumerate(sentences, 1):
         try:
-            stream.write(render(sentence, format, columns))
+            text = render(sentence, format, columns)
+            stream.write(text if written else header([sentence], format) + text)
             written, tokens = written + 1, tokens + len(sentence)
         except CorpusError as error:
             place = f"{lines.name}: sentence {number:,} (up to line {lines.number:,})"

@@ -1,0 +1,59 @@
+"""The header line of a tsv or columns file is in the output too, once: what is written reads back as it was."""
+
+import re
+
+import pytest
+from program import run
+
+from tagger import HMMTagger, Sentence, read_corpus, save_model, write_corpus
+
+ROWS = "the\tthe\t_\ndog\tdog\t_\n\n"
+TAGGED = ROWS.replace("_", "D", 1).replace("_", "N")
+FILES = {
+    "a.tsv": f"# made by hand\nForm\tlemma\tPOS\n{ROWS}{ROWS}",
+    "b.tsv": f"Form\tlemma\tPOS\n{ROWS}",
+    "untagged.tsv": "form\tlemma\n" + ROWS.replace("\t_", ""),
+    "gold.tsv": "form\tx\tlabel\n" + "".join(f"w{i}\t1\tN\n\n" for i in range(9)),
+    "c.txt": "form lemma pos\n" + ROWS.replace("\t", " "),
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("header")
+    save_model(HMMTagger(order=1).fit([Sentence(["the", "dog"], ["D", "N"])] * 2), folder / "model.npz")
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ("a.tsv", f"# made by hand\nForm\tlemma\tPOS\n{TAGGED}{TAGGED}"),
+        ("b.tsv a.tsv", f"Form\tlemma\tPOS\n{TAGGED}{TAGGED}{TAGGED}"),
+        ("b.tsv --probabilities", "Form\tlemma\tPOS\tprobability\nthe\tthe\tD\t0.NN\ndog\tdog\tN\t0.NN\n\n"),
+        ("b.tsv --doubtful 1", f"Form\tlemma\tPOS\n{TAGGED}"),
+        ("b.tsv --output-format slash", "the/D dog/N\n"),
+        ("untagged.tsv --columns form,lemma --word-column form", f"form\tlemma\ttag\n{TAGGED}"),
+        ("untagged.tsv --columns form,lemma,ner --word-column form --tag-column ner", f"form\tlemma\tner\n{TAGGED}"),
+        ("c.txt --input-format columns", "form lemma pos\n" + TAGGED.replace("\t", " ")),
+    ],
+)
+def test_tag_writes_the_header_once(home, options, expected):
+    done = run(home, "tag", *options.split())
+    assert done.code == 0, done.err
+    assert re.sub(r"\b[01]\.\d{4}", "0.NN", done.out) == expected
+
+
+def test_convert_and_write_corpus_change_nothing(home, tmp_path):
+    assert run(home, "convert", "gold.tsv", "-", "--output-format", "tsv").out == FILES["gold.tsv"]
+    write_corpus(tmp_path / "again.tsv", read_corpus(home / "gold.tsv"), "tsv")
+    assert (tmp_path / "again.tsv").read_text() == FILES["gold.tsv"]
+
+
+def test_every_part_of_a_corpus_has_the_header(home, tmp_path):
+    assert run(home, "split", "gold.tsv", "--output-folder", tmp_path, "--dev", 0.3, "--test", 0.3).code == 0
+    parts = [read_corpus(tmp_path / f"gold.{part}.tsv") for part in ("train", "dev", "test")]
+    assert [{tag for sentence in part for tag in sentence.tags} for part in parts] == [{"N"}] * 3
+    assert sum(map(len, parts)) == 9
