@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from itertools import pairwise, product
 from math import log, prod
 
@@ -445,10 +446,24 @@ def test_the_terms_of_an_explanation_add_up_with_members(joined):
     assert compared > 3 or joined.opinions_[1].weight == 0
 
 
-def test_members_with_other_tags_are_refused_by_name(template):
-    other = HMMTagger().fit([Sentence(["any0", "zig"], ["A", "NEW"])])
-    with pytest.raises(ModelError, match=r"^add: .*B\+C B\+D E only in the corpus; NEW only in model 1"):
-        pool(template, max_iterations=2).fit(CORPUS, add=[other])
+@pytest.mark.parametrize(
+    "other, message",
+    [
+        (HMMTagger().fit([Sentence(["any0", "zig"], ["A", "NEW"])]), "B+C B+D E only in the corpus; NEW only in model"),
+        (HMMTagger(), "expected fitted taggers, got HMMTagger()"),
+        ("hmm.npz", "expected fitted taggers, got 'hmm.npz'"),
+    ],
+    ids=["other tags", "not fitted", "a path"],
+)
+def test_members_that_cannot_join_are_refused_before_the_training(template, monkeypatch, other, message):
+    monkeypatch.setattr(PooledTrainer, "prepare", lambda *args: pytest.fail("trained in vain"))
+    with pytest.raises(ModelError, match=f"^add: .*{re.escape(message)}"):
+        pool(template).fit(CORPUS, add=[other])
+
+
+def test_only_a_list_of_members_is_accepted(template):
+    with pytest.raises(TypeError, match=r"add: expected a list of taggers, got HMMTagger\(\)"):
+        pool(template).fit(CORPUS, add=HMMTagger())
 
 
 # Files
@@ -510,6 +525,20 @@ def test_a_pool_in_a_pool_is_refused(model, tmp_path):
     save_model(nested, tmp_path / "nested.npz")
     with pytest.raises(ModelError, match=r"nested\.npz.*members"):
         load_model(tmp_path / "nested.npz")
+
+
+@pytest.mark.parametrize("side", ["member", "pool"])
+def test_columns_and_members_do_not_meet_in_a_file(template, tmp_path, side):
+    """Members get words only."""
+    (tmp_path / "columns.txt").write_text("word[0]\ncolumn:pos[0]\n")
+    of_columns = {"features": str(tmp_path / "columns.txt"), "max_iterations": 2, "threads": 1}
+    corpus = [Sentence(s.words, s.tags, columns={"pos": s.words}) for s in CORPUS[:20]]
+    joined = pool(template, **(of_columns if side == "pool" else {"max_iterations": 2})).fit(corpus)
+    member = CRFTagger(**of_columns).fit(corpus) if side == "member" else HMMTagger().fit(corpus)
+    joined.opinions_ = [Opinion(member, 0.1)]
+    save_model(joined, tmp_path / "columns.npz")
+    with pytest.raises(ModelError, match=r"columns\.npz.*features of words only"):
+        load_model(tmp_path / "columns.npz")
 
 
 def test_the_number_of_members_is_limited(saved, tmp_path, monkeypatch):
