@@ -237,6 +237,8 @@ def build(archive: Archive) -> Tagger:
     tags, column = archive.setting("tags", list), archive.setting("column", str)
     names = bool(tags) and all(isinstance(tag, str) and tag for tag in tags)
     archive.check(names and tags == sorted(set(tags)), "expected its tags as distinct names in ascending order")
+    # Every kind of model has a table of all pairs of tags. Without this, tables are made before that one is missed.
+    archive.check(len(tags) ** 2 <= archive.max_bytes, f"it has {len(tags):,} tags, too many for its size")
     archive.check(column in COLUMNS, f"expected column {' or '.join(COLUMNS)}, got {quote(column)}")
     tagger_class = model_class(kind)
     model = tagger_class(**archive.checked_settings(archive.setting("settings", dict), tagger_class))
