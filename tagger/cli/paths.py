@@ -11,6 +11,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import click
@@ -110,7 +111,9 @@ class File(NamedTuple):
         try:
             status = os.stat(standard.fileno() if self.path == "-" else path)  # noqa: PTH116 (a number, too)
         except (OSError, ValueError, AttributeError):  # no such file yet, or a stream that is none or closed
-            return None if self.path == "-" else real_path(path)
+            with suppress(FileError):  # a working folder that is gone is no fault of an input that may be none
+                return None if self.path == "-" else real_path(path)
+            return path
         return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
     def __str__(self) -> str:
