@@ -391,6 +391,7 @@ CALLS = {
     "write_corpus: no folder": (FileError, lambda: write_corpus("/none/never.txt", ONE)),
     "read_corpus: no file": (FileError, lambda: read_corpus("/none.txt")),
     "load_model: no file": (ModelError, lambda: load_model("/none.npz")),
+    "load_model: a number": (TypeError, lambda: load_model(3)),
     "load_model: nothing": (ModelError, lambda: load_model([])),
     "load_classes: no file": (FileError, lambda: load_classes("/none.npz")),
     "fold_numbers: too few": (TrainingError, lambda: fold_numbers(ONE * 9, 3, 0)),

@@ -33,6 +33,7 @@ from tagger.models.base import Tagger
 from tagger.models.card import check_card, restore_card
 from tagger.models.predictor import Predictor
 from tagger.pretrained import model_file
+from tagger.sentence import contents, described
 from tagger.version import __version__
 
 FORMAT = 3  # 1: no normalization; 2: no candidates, 64-bit keys in the guesser of an HMM
@@ -140,7 +141,8 @@ def load_model(path: Any, *others: Any) -> Predictor:
     >>> load_model("model.npz").predict([["the", "dog"]])
     >>> load_model("hmm.npz", "crf.npz").tag("She left .")
     """
-    paths = [*([path] if isinstance(path, str | os.PathLike) else path), *others]
+    first = [path] if isinstance(path, str | os.PathLike) else contents(path, "path", "the path of a model")
+    paths: list[Any] = [*first, *others]
     if not paths:
         raise ModelError("load_model: expected a model file, got none.")
     models = [read_model(each) for each in paths]
@@ -149,6 +151,15 @@ def load_model(path: Any, *others: Any) -> Predictor:
     from tagger.models.ensemble import Ensemble
 
     return Ensemble(models, list(map(os.fspath, paths)))
+
+
+def as_model(model: str | os.PathLike[str] | Predictor) -> Predictor:
+    """Return a model, given itself, its path or its name."""
+    if isinstance(model, str | os.PathLike):
+        return load_model(model)
+    if not isinstance(model, Predictor):
+        raise TypeError(f"model: expected a model, its path or its name, got {described(model)}.")
+    return model
 
 
 def read_model(path: str | os.PathLike[str]) -> Tagger:
