@@ -1,5 +1,6 @@
 """The header line of a tsv or columns file is in the output too, once: what is written reads back as it was."""
 
+import json
 import re
 
 import pytest
@@ -44,6 +45,22 @@ def test_tag_writes_the_header_once(home, options, expected):
     done = run(home, "tag", *options.split())
     assert done.code == 0, done.err
     assert re.sub(r"\b[01]\.\d{4}", "0.NN", done.out) == expected
+
+
+@pytest.mark.parametrize("column, tags", [("pos", "DN"), ("ner", "OX")])
+def test_a_column_that_is_named_is_the_one(home, column, tags):
+    """Also where the model remembers names, or their absence, that do not fit the file."""
+    (home / "both.tsv").write_text("form\tpos\tner\nthe\tD\tO\ndog\tN\tX\n\n")
+    done = run(home, "eval", "both.tsv", "--tag-column", column, "--json", "-q")
+    assert json.loads(done.out)["accuracy"] == (1.0 if tags == "DN" else 0.0)
+    rows = [line.split("\t") for line in run(home, "tag", "both.tsv", "--tag-column", column).out.splitlines()]
+    assert [row[rows[0].index(column)] for row in rows[1:3]] == ["D", "N"]
+
+
+@pytest.mark.parametrize("option", ["--tag-column", "--word-column"])
+def test_a_column_that_is_not_there_is_named(home, option):
+    failed = run(home, "eval", "b.tsv", option, "nosuch")
+    assert failed.code == 1 and "expected 'nosuch' among the columns, got Form, lemma, POS" in failed.err
 
 
 def test_convert_and_write_corpus_change_nothing(home, tmp_path):

@@ -7,7 +7,7 @@ caller or by a header line; `-` is the name of a column that is not read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tagger.errors import CorpusError
 from tagger.escaping import quote
@@ -35,6 +35,8 @@ class ColumnNames:
         Columns that must be there besides, because feature templates look at them.
     remembered : bool
         Whether a model has given the names. Then they hold for files with as many columns, unless some are wanted.
+    given : pair of str or None
+        The names of the word and tag columns that hold even where those that a model has given do not.
     header : str
         The lines of the file up to the header line; empty if it has none.
     """
@@ -45,6 +47,7 @@ class ColumnNames:
     tag: str | None = None
     wanted: tuple[str, ...] = ()
     remembered: bool = False
+    given: tuple[str | None, str | None] = (None, None)
     header: str = ""
 
     def __post_init__(self) -> None:
@@ -66,8 +69,13 @@ class ColumnNames:
         `column` is the CoNLL-U column, unless another one is named here.
         """
         named = self.column if self.tag or self.column != type(self).column else column
-        names, remembered = self.names or others.names, not self.names
-        return ColumnNames(named, names, self.word or others.word, self.tag or others.tag, wanted, remembered)
+        names, remembered, given = self.names or others.names, not self.names, (self.word, self.tag)
+        return ColumnNames(named, names, self.word or others.word, self.tag or others.tag, wanted, remembered, given)
+
+    def without_remembered(self) -> ColumnNames:
+        """Return what the caller has named, without the names that a model has given."""
+        word, tag = self.given
+        return replace(self, names=(), word=word, tag=tag)
 
     @property
     def optional(self) -> bool:

@@ -75,7 +75,7 @@ def resolve(lines: Lines, columns: ColumnNames, tagged: bool | None, split: Spli
     head = first_rows(lines, LOOK_AHEAD if tagged else 1, split)
     first = head[0] if head else []
     if columns.optional and not columns.fit(first, tagged):
-        columns = replace(columns, names=(), word=None, tag=None)
+        columns = columns.without_remembered()
     if header := header_names(head, columns):
         head_lines: list[str] = []
         for line in lines:

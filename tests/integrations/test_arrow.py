@@ -345,7 +345,16 @@ def test_text_is_not_written_into_a_file_of_a_table(model, tmp_path):
     assert run(tmp_path, "tag", "in.txt", "-m", model, "-o", "out.parquet/").code == 0
 
 
-@pytest.mark.parametrize("option", [["--part", "1/2"], ["--doubtful", "1"], ["--scheduler", "local:1"]])
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--part", "1/2"],
+        ["--doubtful", "1"],
+        ["--scheduler", "local:1"],
+        ["--word-column", "words", "--tokenize"],
+        ["--word-column", "words", "--text-column", "text"],
+    ],
+)
 def test_options_that_tables_cannot_follow_are_refused(tmp_path, model, option, table):
     parquet.write_table(table.slice(0, 5), tmp_path / "in.parquet")
     done = run(tmp_path, "tag", "in.parquet", "-m", model, "--word-column", "words", "-o", "out.parquet", *option)

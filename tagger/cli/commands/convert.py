@@ -22,7 +22,6 @@ from tagger.files.reading import Lines, raise_or_skip
 from tagger.files.writing import open_output
 from tagger.sentence import Sentence
 
-
 # Parameters of formats, which files of annotation tools do not have.
 OF_READING = ("input_format", "untagged", "on_error", "column", "columns", "word_column", "tag_column")
 OF_WRITING = ("output_format", "to_column")
