@@ -6,7 +6,8 @@ import re
 import pytest
 from program import run
 
-from tagger import HMMTagger, Sentence, read_corpus, save_model, write_corpus
+from tagger import HMMTagger, Sentence, load_model, read_corpus, save_model, write_corpus
+from tagger.corpus.column_names import ColumnNames
 
 ROWS = "the\tthe\t_\ndog\tdog\t_\n\n"
 TAGGED = ROWS.replace("_", "D", 1).replace("_", "N")
@@ -74,3 +75,15 @@ def test_every_part_of_a_corpus_has_the_header(home, tmp_path):
     parts = [read_corpus(tmp_path / f"gold.{part}.tsv") for part in ("train", "dev", "test")]
     assert [{tag for sentence in part for tag in sentence.tags} for part in parts] == [{"N"}] * 3
     assert sum(map(len, parts)) == 9
+
+
+def test_the_names_of_a_header_are_no_keys_of_json(home, tmp_path):
+    """A model remembers them for files of columns."""
+    model = load_model(home / "model.npz")
+    model.columns_ = ColumnNames(names=("form", "pos"), word="form", tag="pos")
+    save_model(model, tmp_path / "model.npz")
+    line = '{"words": ["the", "dog"], "tags": ["D", "N"]}'
+    (tmp_path / "a.jsonl").write_text(line + "\n")
+    assert json.loads(run(tmp_path, "eval", "a.jsonl", "--json", "-q").out)["accuracy"] == 1.0
+    for source in (["a.jsonl"], ["--output-format", "jsonl"]):
+        assert run(tmp_path, "tag", *source, input="the dog\n").out == line + "\n"
