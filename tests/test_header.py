@@ -77,11 +77,16 @@ def test_every_part_of_a_corpus_has_the_header(home, tmp_path):
     assert sum(map(len, parts)) == 9
 
 
-def test_the_names_of_a_header_are_no_keys_of_json(home, tmp_path):
+def test_the_names_of_a_header_are_not_those_of_other_formats(home, tmp_path):
     """A model remembers them for files of columns."""
     model = load_model(home / "model.npz")
-    model.columns_ = ColumnNames(names=("form", "pos"), word="form", tag="pos")
+    model.columns_ = ColumnNames(names=("token", "pos"), word="token", tag="pos")
     save_model(model, tmp_path / "model.npz")
+    rows = ("1\tthe\t_\tD\tN", "2\tdog\t_\tN\tD")
+    (tmp_path / "a.conllu").write_text("".join(row + "\t_" * 5 + "\n" for row in rows) + "\n")
+    for column, accuracy in (("upos", 1.0), ("xpos", 0.0)):
+        done = run(tmp_path, "eval", "a.conllu", "--json", "-q", "--column", column)
+        assert done.code == 0 and json.loads(done.out)["accuracy"] == accuracy
     line = '{"words": ["the", "dog"], "tags": ["D", "N"]}'
     (tmp_path / "a.jsonl").write_text(line + "\n")
     assert json.loads(run(tmp_path, "eval", "a.jsonl", "--json", "-q").out)["accuracy"] == 1.0

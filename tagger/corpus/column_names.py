@@ -16,7 +16,6 @@ from tagger.sentence import Sentence
 COLUMN_FORMATS = ("tsv", "columns")  # whose sentences keep the names of their columns
 SKIPPED = "-"
 WORD, TAG = "word", "tag"
-WORDS, TAGS = "words", "tags"  # in JSON lines
 FORBIDDEN = frozenset(" \t\n\r,()[]&#")  # in names: templates and command lines could not write them
 
 
@@ -84,10 +83,9 @@ class ColumnNames:
         return self.remembered and not self.wanted
 
     @property
-    def keys(self) -> tuple[str, str]:
-        """The keys of words and tags in JSON lines; the names of a model's file of columns are no keys."""
-        word, tag = self.given if self.remembered and self.names else (self.word, self.tag)
-        return word or WORDS, tag or TAGS
+    def elsewhere(self) -> tuple[str | None, str | None]:
+        """The word and the tag column in CoNLL-U and JSON lines, where names from a file of columns do not hold."""
+        return self.given if self.remembered and self.names else (self.word, self.tag)
 
     def fit(self, row: Sequence[str], tagged: bool | None) -> bool:
         """Return whether a row has as many columns as there are names; without tags, one at the end may be missing."""
