@@ -47,7 +47,7 @@ def test_unknown_settings_are_named():
 def test_a_setting_of_a_wrong_type_is_named(setting):
     """A model file could not hold it: the training would be lost."""
     (name,) = setting
-    with pytest.raises(TrainingError, match=f"^{name}: expected (a|True) .*, got "):
+    with pytest.raises(ValueError, match=f"^{name}: expected (a|True) .*, got "):
         HMMTagger(**setting).fit(CORPUS)
 
 

@@ -178,7 +178,7 @@ class HMMTagger(Tagger):
         ValueError
             If a setting, or a combination of settings, is invalid.
         TaggerError
-            If the type of a setting, the sentences or the lexicon are.
+            If the sentences or the lexicon are.
         """
         self.check_settings()
         given = {"partial": self.partial, "lexicon": bool(lexicon)}
@@ -216,8 +216,8 @@ class HMMTagger(Tagger):
         return self
 
     def check_settings(self) -> None:
-        """Raise TrainingError for settings of a wrong type, ValueError for those invalid, alone or together."""
-        self.check_types()
+        """Raise ValueError for settings that are invalid, alone or together."""
+        self.check_types(ValueError)
         if self.order not in (1, 2):
             raise ValueError(f"order: expected 1 or 2, got {self.order!r}")
         numbers = {name: getattr(self, name) for name in ("rare_count", "suffix_length", "em_iterations")}

@@ -41,7 +41,7 @@ class Estimator(Displayable):
             setattr(self, name, value)
         return self
 
-    def check_types(self) -> None:
+    def check_types(self, kind: type[Exception] = TrainingError) -> None:
         """Refuse a setting that is not of its default's type, and a number that a model file cannot hold.
 
         Settings that may be of several types are left to others.
@@ -49,7 +49,7 @@ class Estimator(Displayable):
         for name, parameter in inspect.signature(type(self)).parameters.items():
             value, (expected, types) = getattr(self, name), TYPES.get(type(parameter.default), ("", ()))
             if types and "|" not in str(parameter.annotation) and not is_setting(value, types):
-                raise TrainingError(f"{name}: expected {expected}, got {shortened(repr(value))}")
+                raise kind(f"{name}: expected {expected}, got {shortened(repr(value))}")
 
     def __repr__(self) -> str:
         """Return the call that makes the tagger: the settings that differ from their defaults."""
