@@ -593,6 +593,14 @@ def test_open_tags_are_learned_from_what_surrounds_them(template):
     assert open_model.predict([["the", "zig", "sits"]]) == [["D", "N", "V"]]
 
 
+@pytest.mark.parametrize("tags", [["?", "N"], ["N", "? ?"], ["N ?", "?", "D|N"], ["? ?", "D N", "?", "?", "?", "?"]])
+def test_one_sentence_with_tags_is_enough(template, tags):
+    """It cannot be left out: nothing would be learned from the others."""
+    corpus = [Sentence([f"w{i}" for i in range(len(own.split()))], own.split()) for own in tags]
+    few = pool(template, partial=True, max_iterations=2).fit(corpus)
+    assert few.classes_[-1] == "N" and few.predict([["w0"]])
+
+
 def test_an_l1_penalty_makes_weights_zero(template, model):
     sparse = pool(template, l1=2.0).fit(CORPUS)
     assert 0 < len(sparse.weights_) < len(model.weights_) / 2

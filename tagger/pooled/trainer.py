@@ -93,7 +93,7 @@ class PooledTrainer(Trainer):
         The last of these trainings count as the first iterations of the whole. A training that is resumed has them
         behind it, and does them again without a report.
         """
-        resumed, folds = monitor.state.iteration > 0, held_out_folds(self.corpus.lengths)
+        resumed, folds = monitor.state.iteration > 0, self.held_out_folds()
         results: list[list[Result]] = []
         for number, fold in enumerate(folds, 1):
             is_reported = number == len(folds) and not resumed
@@ -110,6 +110,12 @@ class PooledTrainer(Trainer):
         if not resumed and folds:
             monitor.state.weights = results[len(folds) - 1][0].x
         return sum(result.evaluations for members in results for result in members)
+
+    def held_out_folds(self) -> list[np.ndarray]:
+        """Choose the folds that are left out: of a partly tagged corpus, those without which some word has a tag."""
+        lengths = self.corpus.lengths
+        tagged = np.repeat(np.arange(len(lengths)), lengths)[self.corpus.tags != OPEN]  # sentences of tagged tokens
+        return [fold for fold in held_out_folds(lengths) if not np.isin(tagged, fold).all()]
 
     def reporter(self, monitor: TrainingMonitor) -> Watch:
         """Make a function that reports iterations to the monitor, counted from those it has seen."""
