@@ -155,6 +155,16 @@ def test_saving_fails_cleanly(tmp_path):
         save_model(model, tmp_path / "no" / "such" / "folder.npz")
 
 
+@pytest.mark.parametrize("change", [{"tokenizer_": "klingon"}, {"rare_count": 1.5}, {"partial": "no"}], ids=repr)
+def test_a_model_that_could_not_be_read_again_is_not_saved(tmp_path, change):
+    model = HMMTagger().fit(CORPUS)
+    for name, value in change.items():
+        setattr(model, name, value)
+    with pytest.raises(ModelError, match="expected"):
+        save_model(model, tmp_path / "model.npz")
+    assert not (tmp_path / "model.npz").exists()
+
+
 def test_lengths_that_wrap_around_are_refused(path):
     with np.load(path) as members:
         names = [name for name in members if name.endswith((".widths", ".lengths")) and members[name].size]

@@ -59,7 +59,7 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelError
-        If the tagger is not fitted, or its card is too long.
+        If the tagger is not fitted, its card is too long, or a setting or the tokenizer is invalid.
     FileError
         If the file cannot be written.
 
@@ -71,7 +71,16 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
     if not hasattr(model, "classes_"):
         raise ModelError(f"{os.fspath(path)}: expected a fitted tagger to save. Call fit first.")
     check_card(model.card_, os.fspath(path))
+    check_storable(model, os.fspath(path))
     write(path, description(model), {"seen": model.seen_} | model.arrays())
+
+
+def check_storable(model: Tagger, path: str) -> None:
+    """Refuse what was set since the training and could not be read again."""
+    model.check_types(ModelError)
+    if model.tokenizer_ not in (None, *TOKENIZERS):
+        known = ", ".join(TOKENIZERS)
+        raise ModelError(f"{path}: expected a tokenizer among {known}, got {quote(str(model.tokenizer_))}.")
 
 
 def description(model: Tagger) -> dict[str, Any]:
