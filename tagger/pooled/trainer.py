@@ -113,9 +113,12 @@ class PooledTrainer(Trainer):
 
     def held_out_folds(self) -> list[np.ndarray]:
         """Choose the folds that are left out: of a partly tagged corpus, those without which some word has a tag."""
-        lengths = self.corpus.lengths
-        tagged = np.repeat(np.arange(len(lengths)), lengths)[self.corpus.tags != OPEN]  # sentences of tagged tokens
-        return [fold for fold in held_out_folds(lengths) if not np.isin(tagged, fold).all()]
+        lengths, is_tagged = self.corpus.lengths, self.corpus.tags != OPEN
+        folds = held_out_folds(lengths)
+        if is_tagged.all():  # also where the tokens are elsewhere
+            return folds
+        tagged = np.repeat(np.arange(len(lengths)), lengths)[is_tagged]  # the sentence of each tagged token
+        return [fold for fold in folds if not np.isin(tagged, fold).all()]
 
     def reporter(self, monitor: TrainingMonitor) -> Watch:
         """Make a function that reports iterations to the monitor, counted from those it has seen."""
