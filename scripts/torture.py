@@ -29,8 +29,9 @@ import torture_processes
 from judges import CORRECT, REFUSED, check_message, judge_corpus, judge_model
 from mutations import CORPUS_MUTATIONS, MODEL_MUTATIONS
 
-from tagger import CRFTagger, HMMTagger, read_corpus, save_model
+from tagger import CRFTagger, HMMTagger, PooledTagger, read_corpus, save_model
 from tagger.corpus.formats import FORMATS, render
+from tagger.models.base import Tagger
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data"
@@ -68,10 +69,13 @@ class Row:
 
 def good_models(folder: Path) -> dict[str, bytes]:
     sentences = read_corpus(DATA / "english-train.txt")[:40]
-    taggers = [HMMTagger(), HMMTagger(order=1), CRFTagger(max_iterations=5), CRFTagger(features="comparison", l1=0.1)]
+    textbook = HMMTagger(order=1, smoothing="add-k", unknown="suffix")
+    taggers = [HMMTagger(), textbook, CRFTagger(max_iterations=5), CRFTagger(features="comparison", l1=0.1)]
+    fitted: list[Tagger] = [tagger.fit(sentences) for tagger in taggers]
+    fitted.append(PooledTagger(max_iterations=3, threads=1).fit(sentences, add=fitted[1:3]))
     found = {}
-    for number, tagger in enumerate(taggers):
-        save_model(tagger.fit(sentences), folder / "good.npz")
+    for number, tagger in enumerate(fitted):
+        save_model(tagger, folder / "good.npz")
         found[f"{tagger.kind} {number}"] = (folder / "good.npz").read_bytes()
     examples = sorted(
         (ROOT / "tests" / "models").glob("*-bilstm.npz")

@@ -5,6 +5,8 @@ A message has the form `place: expected X, got Y. What to do`, for example
 commands.
 """
 
+from operator import index
+
 
 class TaggerError(Exception):
     """Base class of all errors caused by input, files or settings."""
@@ -36,6 +38,16 @@ class MissingModelError(ModelError):
 
 class TrainingError(TaggerError):
     """The corpus or the settings do not allow training."""
+
+
+def check_count(name: str, value: object, least: int) -> None:
+    """Raise an error for an argument that is not a whole number from `least` up."""
+    try:
+        number = index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name}: expected a whole number, got {value!r}.") from None
+    if number < least:
+        raise ValueError(f"{name}: expected at least {least}, got {number}.")
 
 
 def several(count: int, noun: str) -> str:

@@ -89,8 +89,14 @@ class Sentence(Displayable):
         if self.offsets is not None:
             self.align("offsets", "offset")
         if self.columns is not None:
-            object.__setattr__(self, "columns", {name: tuple(values) for name, values in self.columns.items()})
-            for name, values in self.columns.items():
+            if not isinstance(self.columns, Mapping):
+                raise TypeError(f"columns: expected a dict of columns by name, got {described(self.columns)}.")
+            columns = {
+                name: tuple(contents(values, f"column {quote(str(name))}", "a list of values"))
+                for name, values in self.columns.items()
+            }
+            object.__setattr__(self, "columns", columns)
+            for name, values in columns.items():
                 self.check_length(values, "value", f"column {quote(name)}: ")
 
     def align(self, name: str, noun: str) -> None:

@@ -140,6 +140,8 @@ BAD = {
         "T1\tPER 2 9\tb\nc",
         "T1\tPER 0 1\tb",
         "T1\tPER 0 1",
+        "T1\tPER \u00b2 1\tA",
+        f"T1\tPER 0 {'1' * 5000}\tA",
     ],
 }
 
@@ -295,3 +297,10 @@ def test_tag_writes_doubtful_sentences_for_tools(tmp_path, models):
     assert read == read_corpus(tmp_path / "plain.txt")
     for args in (["--to-tool", "doccano"], ["--doubtful", 2, "--to-tool", "doccano"], ["--doubtful", 0]):
         assert run(tmp_path, "tag", "-m", models / "hmm.npz", *args, input=text).code == 2
+
+
+def test_a_sentence_that_a_format_cannot_express_has_no_line(tmp_path):
+    """A tool's file was read as a whole."""
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": "New York", "label": [[0, 8, "A B"]]}))
+    failed = run(tmp_path, "convert", "a.jsonl", "-", "--from-tool", "doccano")
+    assert failed.code == 1 and failed.err.startswith("tagger: a.jsonl: sentence 1: 'B-A B' cannot be written")

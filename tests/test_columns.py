@@ -353,7 +353,7 @@ def test_a_model_remembers_the_names_of_its_columns(home):
     assert [s.columns for s in tagged] == [s.columns for s in gold] and tagged[0].tags == gold[0].tags
     (home / "other.tsv").write_text("pos\tx\tword\n" + "".join(f"{row[1]}\t0\t{row[0]}\n" for row in rows[:2]))
     named = run(".", "tag", "other.tsv", "--columns", "pos,-,word").out
-    assert named.startswith("Nn\t0\tw0\t") and len(named.split("\n")) == 4  # the header is no token
+    assert named.startswith("pos\tx\tword\ttag\nNn\t0\tw0\t") and len(named.split("\n")) == 5
     assert "column:pos" in run(".", "explain", "text.txt", "--input-format", "columns").out
     shown = run(
         ".", "features", "text.txt", "--input-format", "columns", "--columns", "word,pos", "--features", "chunking"

@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from program import PROGRAM, run, run_process
 
 from tagger import CRFTagger, HMMTagger, Sentence, load_model, save_model
 from tagger.cli import COMMANDS
-from tagger.cli.paths import FileCommand, InputFile, OutputFile
+from tagger.cli.paths import File, FileCommand, InputFile, OutputFile, check_files
+from tagger.errors import FileError
+from tagger.files.writing import check_writable
 
 SENTENCES = [Sentence(["a", "dog", "barks"], ["D", "N", "V"]), Sentence(["the", "cat"], ["D", "N"])] * 2
 TEXT = "a/D dog/N barks/V\nthe/D cat/N\n"
@@ -198,3 +201,17 @@ def test_text_that_is_read_twice_cannot_come_through_a_pipe(home):
             done = run_process(home, f"{shlex.join(PROGRAM)} {command} {source}", command=["bash", "-c"])
             assert done.code == 2 and done.err
     assert not Path(home / "classes.npz").exists()
+
+
+def test_a_working_folder_that_is_gone_is_named(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    message = "^model.npz: expected a working folder that exists, got one that has been removed"
+    for write in (check_writable, partial(save_model, HMMTagger().fit(SENTENCES))):
+        with pytest.raises(FileError, match=message):
+            write("model.npz")
+    model = File("-m", "english", InputFile())
+    check_files([model, File("-o", "-", OutputFile(stdout=True))])  # a shipped one
+    with pytest.raises(FileError, match=message):
+        check_files([model, File("-o", "model.npz", OutputFile())])

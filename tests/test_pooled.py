@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from itertools import pairwise, product
 from math import log, prod
 
@@ -445,10 +446,24 @@ def test_the_terms_of_an_explanation_add_up_with_members(joined):
     assert compared > 3 or joined.members_[1].weight == 0
 
 
-def test_members_with_other_tags_are_refused_by_name(template):
-    other = HMMTagger().fit([Sentence(["any0", "zig"], ["A", "NEW"])])
-    with pytest.raises(ModelError, match=r"^add: .*B\+C B\+D E only in the corpus; NEW only in model 1"):
-        pool(template, max_iterations=2).fit(CORPUS, add=[other])
+@pytest.mark.parametrize(
+    "other, message",
+    [
+        (HMMTagger().fit([Sentence(["any0", "zig"], ["A", "NEW"])]), "B+C B+D E only in the corpus; NEW only in model"),
+        (HMMTagger(), "expected fitted taggers, got HMMTagger()"),
+        ("hmm.npz", "expected fitted taggers, got 'hmm.npz'"),
+    ],
+    ids=["other tags", "not fitted", "a path"],
+)
+def test_members_that_cannot_join_are_refused_before_the_training(template, monkeypatch, other, message):
+    monkeypatch.setattr(PooledTrainer, "prepare", lambda *args: pytest.fail("trained in vain"))
+    with pytest.raises(ModelError, match=f"^add: .*{re.escape(message)}"):
+        pool(template).fit(CORPUS, add=[other])
+
+
+def test_only_a_list_of_members_is_accepted(template):
+    with pytest.raises(TypeError, match=r"add: expected a list of taggers, got HMMTagger\(\)"):
+        pool(template).fit(CORPUS, add=HMMTagger())
 
 
 # Files
@@ -512,6 +527,20 @@ def test_a_pool_in_a_pool_is_refused(model, tmp_path):
         load_model(tmp_path / "nested.npz")
 
 
+@pytest.mark.parametrize("side", ["member", "pool"])
+def test_columns_and_members_do_not_meet_in_a_file(template, tmp_path, side):
+    """Members get words only."""
+    (tmp_path / "columns.txt").write_text("word[0]\ncolumn:pos[0]\n")
+    of_columns = {"features": str(tmp_path / "columns.txt"), "max_iterations": 2, "threads": 1}
+    corpus = [Sentence(s.words, s.tags, columns={"pos": s.words}) for s in CORPUS[:20]]
+    joined = pool(template, **(of_columns if side == "pool" else {"max_iterations": 2})).fit(corpus)
+    member = CRFTagger(**of_columns).fit(corpus) if side == "member" else HMMTagger().fit(corpus)
+    joined.members_ = [ModelOpinion(0.1, member)]
+    save_model(joined, tmp_path / "columns.npz")
+    with pytest.raises(ModelError, match=r"columns\.npz.*features of words only"):
+        load_model(tmp_path / "columns.npz")
+
+
 def test_the_number_of_members_is_limited(saved, tmp_path, monkeypatch):
     np.savez(tmp_path / "two.npz", **saved)
     monkeypatch.setattr("tagger.pooled.members.MAX_MEMBERS", 2)
@@ -562,6 +591,14 @@ def test_open_tags_are_learned_from_what_surrounds_them(template):
     assert open_model.classes_ == ["D", "N", "V"]
     assert open_model.coverage_.tolist() == [1.0] * 8  # open tokens have no right tag that could be missing
     assert open_model.predict([["the", "zig", "sits"]]) == [["D", "N", "V"]]
+
+
+@pytest.mark.parametrize("tags", [["?", "N"], ["N", "? ?"], ["N ?", "?", "D|N"], ["? ?", "D N", "?", "?", "?", "?"]])
+def test_one_sentence_with_tags_is_enough(template, tags):
+    """It cannot be left out: nothing would be learned from the others."""
+    corpus = [Sentence([f"w{i}" for i in range(len(own.split()))], own.split()) for own in tags]
+    few = pool(template, partial=True, max_iterations=2).fit(corpus)
+    assert few.classes_[-1] == "N" and few.predict([["w0"]])
 
 
 def test_an_l1_penalty_makes_weights_zero(template, model):

@@ -155,6 +155,16 @@ def test_saving_fails_cleanly(tmp_path):
         save_model(model, tmp_path / "no" / "such" / "folder.npz")
 
 
+@pytest.mark.parametrize("change", [{"tokenizer_": "klingon"}, {"rare_count": 1.5}, {"partial": "no"}], ids=repr)
+def test_a_model_that_could_not_be_read_again_is_not_saved(tmp_path, change):
+    model = HMMTagger().fit(CORPUS)
+    for name, value in change.items():
+        setattr(model, name, value)
+    with pytest.raises(ModelError, match="expected"):
+        save_model(model, tmp_path / "model.npz")
+    assert not (tmp_path / "model.npz").exists()
+
+
 def test_lengths_that_wrap_around_are_refused(path):
     with np.load(path) as members:
         names = [name for name in members if name.endswith((".widths", ".lengths")) and members[name].size]
@@ -223,6 +233,31 @@ def test_members_that_nobody_knows_and_other_compressions_are_refused(path):
     refused(path)
     rezip(path, members, zipfile.ZIP_BZIP2)  # which Python unfolds without a limit
     refused(path)
+
+
+def test_more_tags_than_fit_are_refused_before_there_is_room_for_their_pairs(path):
+    """Tables of tag pairs and of parts of tags would take gigabytes, for arrays that are not in the file."""
+    with_meta(path, tags=sorted(f"{i}+x{i}" for i in range(30_000)), separator="+")
+    tracemalloc.start()
+    refused(path, "30,000 tags")
+    assert tracemalloc.get_traced_memory()[1] < 40e6
+    tracemalloc.stop()
+
+
+def test_a_guesser_of_endless_suffixes_is_refused(tmp_path):
+    """Levels without suffixes are nothing in a file, and an array each in memory."""
+    path, count = tmp_path / "model.npz", 50_000
+    save_model(HMMTagger().fit(CORPUS), path)
+    with np.load(path) as members:
+        levels = members["guesser.levels"].astype(np.uint64)
+    levels[:2] += np.uint64(count)  # those of suffixes with their case, and of suffixes
+    empty, levels_in_all = np.zeros(0, np.uint8), int(levels.sum())
+    rewrite(path, **{
+        "guesser.levels": levels, "guesser.sizes": np.zeros(levels_in_all, np.uint8),
+        "guesser.kappas": np.ones(levels_in_all), "guesser.gaps": np.zeros((4, 0), np.uint8),
+        "guesser.widths": empty, "guesser.tags": empty, "guesser.counts": np.zeros(0),
+    })  # fmt: skip
+    refused(path, "suffix length")
 
 
 def test_two_members_of_one_name_are_refused(path):

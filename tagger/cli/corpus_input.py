@@ -100,7 +100,7 @@ def remember_columns(model: Tagger, options: CorpusOptions, sentences: Sequence[
     """Give a model the names of its training corpus's columns, with which it reads other corpora."""
     model.column_ = options.columns.column
     given = replace(DEFAULT_NAMES, word=options.columns.word, tag=options.columns.tag)
-    named = ColumnNames.of_sentence(sentences[0])
+    named = replace(ColumnNames.of_sentence(sentences[0]), header="")
     model.columns_ = named if named.names else given
 
 

@@ -11,6 +11,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import click
@@ -19,7 +20,7 @@ from tagger.cli.command import Command
 from tagger.errors import FileError
 from tagger.escaping import quote
 from tagger.files.remote import has_scheme, local_path
-from tagger.files.writing import STDOUT, check_writable
+from tagger.files.writing import STDOUT, check_writable, real_path
 
 
 class InputFile(click.Path):
@@ -110,7 +111,9 @@ class File(NamedTuple):
         try:
             status = os.stat(standard.fileno() if self.path == "-" else path)  # noqa: PTH116 (a number, too)
         except (OSError, ValueError, AttributeError):  # no such file yet, or a stream that is none or closed
-            return None if self.path == "-" else os.path.realpath(path)
+            with suppress(FileError):  # a working folder that is gone is no fault of an input that may be none
+                return None if self.path == "-" else real_path(path)
+            return path
         return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
     def __str__(self) -> str:

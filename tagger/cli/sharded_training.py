@@ -62,6 +62,8 @@ def train_on_shards(
     remember_columns(model, columns, [first_sentence(files, columns)])
     model.tokenizer_ = tokenizer
     dev_sentences = read_tagged(dev, columns) if dev else None
+    if isinstance(model, PooledTagger):
+        model.joining_ = add
     client = limited_client(scheduler)
     table = shared_classes(client, classes, unlabeled, files, columns, quiet)
     with GracefulStop() as stop, progress_reporter(model.max_iterations, log, quiet, stop) as watch:

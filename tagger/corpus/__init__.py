@@ -28,6 +28,7 @@ from tagger.corpus.formats import (
     SENTENCE_PER_LINE,
     WITHOUT_COLUMNS,
     format_module,
+    header,
     recognize_format,
     render,
 )
@@ -175,4 +176,5 @@ def write_corpus(
         for i, item in enumerate(contents(sentences, "sentences", "a list of sentences")):
             sentence = plain_sentence(item, f"sentences[{i}]")
             sentence = sentence if isinstance(sentence, Sentence) else Sentence(sentence)
-            stream.write(render(sentence, format, columns))
+            text = render(sentence, format, columns)
+            stream.write(text if i else header([sentence], format) + text)

@@ -7,7 +7,7 @@ caller or by a header line; `-` is the name of a column that is not read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tagger.errors import CorpusError
 from tagger.escaping import quote
@@ -35,6 +35,10 @@ class ColumnNames:
         Columns that must be there besides, because feature templates look at them.
     remembered : bool
         Whether a model has given the names. Then they hold for files with as many columns, unless some are wanted.
+    given : pair of str or None
+        The names of the word and tag columns that hold even where those that a model has given do not.
+    header : str
+        The lines of the file up to the header line; empty if it has none.
     """
 
     column: str = "upos"
@@ -43,6 +47,8 @@ class ColumnNames:
     tag: str | None = None
     wanted: tuple[str, ...] = ()
     remembered: bool = False
+    given: tuple[str | None, str | None] = (None, None)
+    header: str = ""
 
     def __post_init__(self) -> None:
         for name in (*self.names, self.word, self.tag):
@@ -63,13 +69,23 @@ class ColumnNames:
         `column` is the CoNLL-U column, unless another one is named here.
         """
         named = self.column if self.tag or self.column != type(self).column else column
-        names, remembered = self.names or others.names, not self.names
-        return ColumnNames(named, names, self.word or others.word, self.tag or others.tag, wanted, remembered)
+        names, remembered, given = self.names or others.names, not self.names, (self.word, self.tag)
+        return ColumnNames(named, names, self.word or others.word, self.tag or others.tag, wanted, remembered, given)
+
+    def without_remembered(self) -> ColumnNames:
+        """Return what the caller has named, without the names that a model has given."""
+        word, tag = self.given
+        return replace(self, names=(), word=word, tag=tag)
 
     @property
     def optional(self) -> bool:
         """Whether a file need not have these columns."""
         return self.remembered and not self.wanted
+
+    @property
+    def elsewhere(self) -> tuple[str | None, str | None]:
+        """The word and the tag column in CoNLL-U and JSON lines, where names from a file of columns do not hold."""
+        return self.given if self.remembered and self.names else (self.word, self.tag)
 
     def fit(self, row: Sequence[str], tagged: bool | None) -> bool:
         """Return whether a row has as many columns as there are names; without tags, one at the end may be missing."""
@@ -108,8 +124,8 @@ class ColumnNames:
                 raise CorpusError(f"{place}: expected a column {quote(name)} for the features, {got}. {advice}")
 
     def text(self) -> str:
-        """Return the names, the word column and the tag column as one line of a layout."""
-        return f"{','.join(self.names)} {self.word or WORD} {self.tag or TAG}"
+        """Return the names, the word column, the tag column and the header as one item of a layout."""
+        return f"{','.join(self.names)} {self.word or WORD} {self.tag or TAG} {self.header}"
 
     def places(self) -> list[str | None]:
         """List the names in order, None for the word column; columns to skip are called by their number.
@@ -134,8 +150,9 @@ class ColumnNames:
         """Read the names from the lines of a sentence's layout, whose first is `text`; none if there is no line."""
         if not lines:
             return cls()
-        names, word, tag = lines[0].split(" ")
-        return cls(names=cls.parsed(names), word=None if word == WORD else word, tag=None if tag == TAG else tag)
+        names, word, tag, header = lines[0].split(" ", 3)
+        own_word, own_tag = None if word == WORD else word, None if tag == TAG else tag
+        return cls(names=cls.parsed(names), word=own_word, tag=own_tag, header=header)
 
 
 DEFAULT_NAMES = ColumnNames()

@@ -32,6 +32,10 @@ def tagged_sentences(
     tags = tag_lists(y, names[1])
     if len(sentences) != len(tags):
         raise ValueError(f"{names[1]}: expected {several(len(sentences), 'list')} of tags, got {len(tags):,}")
+    for i, (x, sentence_tags) in enumerate(zip(sentences, tags, strict=True)):
+        if len(x) != len(sentence_tags):
+            expected = f"{names[1]}[{i}]: expected {several(len(x), 'tag')}, one for each word"
+            raise ValueError(f"{expected}, got {len(sentence_tags):,}")
     pairs = zip(sentences, tags, strict=True)
     return [Sentence(words_of(x), sentence_tags, **beside_words(x)) for x, sentence_tags in pairs]
 

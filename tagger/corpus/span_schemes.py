@@ -86,6 +86,8 @@ def find_spans(tags: Sequence[str], scheme: str | None = None) -> list[Span]:
     >>> find_spans(["O", "B-PER", "I-PER", "I-LOC"], "bio")
     [Span(type='PER', begin=1, end=3)]
     """
+    if scheme is not None and scheme not in SCHEMES:
+        raise ValueError(f"scheme: expected {', '.join(SCHEMES)} or None, got {quote(str(scheme))}.")
     marks = list(map(mark_of, tags))
     return lenient_spans(marks) if scheme is None else strict_spans(marks, scheme)
 

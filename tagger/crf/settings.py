@@ -11,7 +11,7 @@ import numpy as np
 
 from tagger.corpus.labels import check_dev
 from tagger.errors import CorpusError, TrainingError
-from tagger.escaping import quote
+from tagger.escaping import quote, shortened
 from tagger.features.syntax import ATTRIBUTES_PREFIX
 from tagger.features.template import FEATURES_TEMPLATE, Template, token_values
 from tagger.sentence import FEATURES, Sentence, is_featured, is_wordless
@@ -24,8 +24,21 @@ FUNCTION = "function"  # begins the name of a function that makes features, in m
 MIN_THRESHOLD, MAX_THRESHOLD = 1e-9, 0.5  # of a candidate's probability
 
 
-def check_settings(model: CRFTagger) -> None:
-    """Refuse settings that are out of range."""
+def check_initial(init: object) -> None:
+    """Refuse a model to continue from that is no fitted CRF."""
+    from tagger.crf.tagger import CRFTagger
+
+    if init is not None and not (isinstance(init, CRFTagger) and hasattr(init, "classes_")):
+        raise TrainingError(f"init: expected a fitted CRF, got {shortened(repr(init))}")
+
+
+def check_settings(model: CRFTagger, init: CRFTagger | None = None) -> None:
+    """Refuse settings that are of a wrong type or out of range, and an initial model that is no fitted CRF."""
+    model.check_types()
+    check_initial(init)
+    if not (isinstance(model.features, str) or callable(model.features)):
+        expected = "expected the name of a template, that of a file, or a function"
+        raise TrainingError(f"features: {expected}, got {shortened(repr(model.features))}")
     check_chain(model.order, model.candidates, model.orders)
     if not (0 <= model.l2 < np.inf and 0 <= model.l1 < np.inf and model.tolerance >= 0):
         settings = f"l1={model.l1}, l2={model.l2}, tolerance={model.tolerance}"

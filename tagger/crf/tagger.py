@@ -159,7 +159,7 @@ class CRFTagger(Tagger):
         from tagger.crf.encode import form_of
         from tagger.crf.trainer import learn_weights
 
-        check_settings(self)
+        check_settings(self, init)
         sentences = training_sentences(X, y, form_of(init), featured=True)
         dev = dev_sentences(X_dev, y_dev, featured=True)
         corpus, layout = self.encode(sentences, init, classes)

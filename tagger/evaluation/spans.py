@@ -69,6 +69,7 @@ SpanPair = tuple[set[Span], set[Span]]  # of a sentence, gold and predicted
 
 def span_pairs(gold: Sequence[Sentence], guesses: Sequence[Sequence[str]], scheme: str | None = None) -> list[SpanPair]:
     """Find the gold and predicted spans of each sentence."""
+    find_spans((), scheme)  # which refuses an unknown scheme
     found = []
     for sentence, tags in pairs(gold, guesses):
         rows = list(triples(sentence, tags))
@@ -161,6 +162,8 @@ METRICS: dict[str, Callable[[Sequence[Sentence], Sequence[Sequence[str]]], Ratio
 
 def score_by(metric: str, gold: Iterable[Any], guesses: Iterable[Any]) -> Rate:
     """Compute one of the METRICS."""
+    if metric not in METRICS:
+        raise ValueError(f"metric: expected {' or '.join(METRICS)}, got {metric!r}.")
     values, totals = METRICS[metric](*aligned(gold, guesses))
     return rate(int(values.sum()), int(totals.sum()))
 

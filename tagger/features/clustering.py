@@ -107,7 +107,7 @@ def learn_from_counts(
     with threadpool_limits(limits=1, user_api="blas"):  # sums in one order, whatever the machine
         words, tokens = frequent_words(counted, min_count, watch)
         if len(words) < 2:
-            limit = f"at least {several(min_count, 'time')}, got {len(words)}. Add text or lower min_count"
+            limit = f"at least {several(min_count, 'time')}, got {len(words)}. Add text, or choose a smaller min_count"
             raise TrainingError(f"raw text: expected 2 different words seen {limit}")
         counts = neighbour_counts(count_neighbours(words), tokens, watch)
         matrix = ppmi(counts)

@@ -91,7 +91,7 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with remote_writer(os.fspath(path)) as stream:
             yield stream
         return
-    target = Path(os.path.realpath(path))
+    target = Path(real_path(path))
     temporary = target.with_name(f".tagger-{secrets.token_hex(6)}.tmp")
     try:
         if fault := name_fault(path):
@@ -198,6 +198,15 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
+def real_path(path: str | os.PathLike[str]) -> str:
+    """Return a path without links, from the root; FileError if it begins in a working folder that is gone."""
+    try:
+        return os.path.realpath(path)
+    except FileNotFoundError as error:
+        got = "got one that has been removed. Change to another"
+        raise FileError(f"{os.fspath(path)}: expected a working folder that exists, {got}") from error
+
+
 def name_fault(path: str | os.PathLike[str]) -> str | None:
     """Return why a path cannot name a file: it names a folder, or is too long; None if it can."""
     if os.path.isdir(path):  # noqa: PTH112 (`Path.is_dir` raises on overlong names)
@@ -213,7 +222,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     if has_scheme(path):
         check_store(os.fspath(path))
         return
-    folder = Path(os.path.realpath(path)).parent
+    folder = Path(real_path(path)).parent
     if not exists(folder):
         raise FileError(f"cannot write {path}: there is no folder {str(folder)!r}")
     plain = not exists(path) or Path(path).is_file()  # a device is not replaced, so its folder may be read-only

@@ -35,6 +35,7 @@ from tagger.hmm.opinion_pool import fit_weights, keep_likely_tags, pool
 from tagger.hmm.single.spelling import FEW_WORDS, JointLevels, keys_of_few
 from tagger.hmm.sparse_guess import OwnShares, SparseGuess, SparsePool
 from tagger.hmm.spelling_levels import Level, SpellingKeys, key_arrays, learn_levels, restore_keys, split_levels
+from tagger.normalization import MAX_WORD_LENGTH
 
 PREFIX_LENGTH = 5
 BLOCK_CELLS = 1 << 16  # words × tags guessed together
@@ -249,6 +250,7 @@ class Guesser:
         suffix_length = int(levels[1])
         fits = (
             sums_to(levels, len(sizes))
+            and suffix_length <= MAX_WORD_LENGTH
             and [*map(len, spelling_keys(Letters([]), suffix_length, classes).values())] == levels.tolist()
         )
         archive.check(fits, "expected levels of its guesser that match its suffix length")

@@ -29,7 +29,7 @@ from tagger.hmm.transitions import Transitions
 from tagger.hmm.word_tags import WordTagTable
 from tagger.models.base import Tagger, Terms
 from tagger.models.summary import Section, TransitionTable
-from tagger.normalization import NFC, normalized_keys
+from tagger.normalization import MAX_WORD_LENGTH, NFC, normalized_keys
 from tagger.sentence import Sentence, Words
 
 if TYPE_CHECKING:
@@ -217,8 +217,13 @@ class HMMTagger(Tagger):
 
     def check_settings(self) -> None:
         """Raise ValueError for settings that are invalid, alone or together."""
-        if isinstance(self.order, bool | float) or self.order not in (1, 2):
+        self.check_types(ValueError)
+        if self.order not in (1, 2):
             raise ValueError(f"order: expected 1 or 2, got {self.order!r}")
+        numbers = {name: getattr(self, name) for name in ("rare_count", "suffix_length", "em_iterations")}
+        if min(numbers.values()) < 0 or self.suffix_length > MAX_WORD_LENGTH:
+            got = ", ".join(f"{name}={number}" for name, number in numbers.items())
+            raise ValueError(f"expected numbers from 0 up (suffix_length up to {MAX_WORD_LENGTH}), got {got}")
         if self.partial and self.order == 1:
             raise ValueError("partial: expected False with order 1, which is counted only. Use order 2.")
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from tagger.errors import TaggerError
 from tagger.escaping import quote
-from tagger.integrations.rows import MODEL_TOKENIZER, chosen_outputs, is_missing, is_nan, tag_rows
+from tagger.integrations.rows import MODEL_TOKENIZER, chosen_outputs, is_missing, tag_rows
 from tagger.models.predictor import Predictor
-from tagger.models.store import load_model
+from tagger.models.store import as_model
+from tagger.sentence import contents, described, strings
 
 TEXT_TYPES = ("str", "large_string", "categor", "enum")  # beginnings of the names of types of texts
 
@@ -49,21 +50,13 @@ def tag(
     >>> frames.tag(pd.DataFrame({"text": ["She left. Why?"]}), "text").tags[0]
     ['PRP', 'VBD', '.', 'WRB', '.']
     """
-    if column not in frame.columns:
-        names = ", ".join(quote(str(name)) for name in frame.columns)
-        raise TaggerError(f"expected a column {quote(column)}, got {names}. Name one of these.")
-    if list(frame.columns).count(column) > 1:
-        raise TaggerError(f"expected one column {quote(column)}, got several. Rename the others.")
-    values = frame[column].to_list()
+    values = column_values(frame, column)
     lists = any(not isinstance(value, str) and not is_missing(value) for value in values)
     texts = any(isinstance(value, str) for value in values) or str(frame[column].dtype).lower().startswith(TEXT_TYPES)
-    if strange := [value for value in values if isinstance(value, int | float) and not is_nan(value)]:
-        raise TaggerError(f"column {quote(column)}: expected texts or lists of words, got {strange[0]!r}.")
     wanted = chosen_outputs(outputs, texts if outputs is None else not lists)
     if twice := [name for name in wanted if name in frame.columns]:
         raise TaggerError(f"expected a frame without a column {quote(twice[0])}, got one. Rename it.")
-    loaded = load_model(model) if isinstance(model, str | os.PathLike) else model
-    rows = tag_rows(loaded, values, wanted, tokenize)
+    rows = tag_rows(as_model(model), values, wanted, tokenize)
     if hasattr(frame, "with_columns"):
         import polars as pl
 
@@ -73,3 +66,24 @@ def tag(
     from pandas import Series as PandasSeries
 
     return frame.assign(**{name: PandasSeries(rows[name], index=frame.index, dtype=object) for name in wanted})
+
+
+def column_values(frame: Any, column: str) -> list[Any]:
+    """List the values of a column of a frame: texts, lists of words and missing ones."""
+    if not (hasattr(frame, "shape") and hasattr(frame, "columns")):  # a lazy frame has no shape
+        raise TypeError(f"frame: expected a data frame of pandas or polars, got {described(frame)}.")
+    names = list(frame.columns)
+    if (count := names.count(column)) != 1:
+        if count:
+            raise TaggerError(f"expected one column {quote(column)}, got several. Rename the others.")
+        got = ", ".join(quote(str(name)) for name in names) or "none"
+        raise TaggerError(f"expected a column {quote(str(column))}, got {got}. Name one of these.")
+    values: list[Any] = frame[column].to_list()
+    for row, value in enumerate(values):
+        if not isinstance(value, str) and not is_missing(value):
+            place = f"column {quote(column)}[{row}]"
+            try:
+                strings(contents(value, place, "a text or a list of words"), place, "word")
+            except TypeError as error:
+                raise TaggerError(str(error)) from None
+    return values

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nltk.tag.api import TaggerI
 
 from tagger.models.predictor import Predictor
-from tagger.models.store import load_model
-from tagger.sentence import Sentence
+from tagger.models.store import as_model
+from tagger.sentence import Sentence, contents, described
 
 
 class ModelTagger(TaggerI):
@@ -17,7 +18,7 @@ class ModelTagger(TaggerI):
 
     Parameters
     ----------
-    model : str or Predictor
+    model : path or Predictor
         A model, or its path or name.
 
     Examples
@@ -27,8 +28,8 @@ class ModelTagger(TaggerI):
     [('It', 'PRP'), ('rains', 'VBZ'), ('.', '.')]
     """
 
-    def __init__(self, model: str | Predictor = "english") -> None:
-        self.model: Predictor = load_model(model) if isinstance(model, str) else model
+    def __init__(self, model: str | os.PathLike[str] | Predictor = "english") -> None:
+        self.model = as_model(model)
 
     @classmethod
     def train(cls, sentences: Iterable[Sequence[tuple[str, str]]], tagger: Any = None) -> ModelTagger:
@@ -46,8 +47,7 @@ class ModelTagger(TaggerI):
         """
         from tagger.pooled.tagger import PooledTagger
 
-        pairs = [list(sentence) for sentence in sentences]
-        tagged = [Sentence([word for word, _ in sentence], [tag for _, tag in sentence]) for sentence in pairs]
+        tagged = [tagged_sentence(sentence, f"sentences[{i}]") for i, sentence in enumerate(sentences)]
         return cls((PooledTagger() if tagger is None else tagger).fit(tagged))
 
     def tag(self, tokens: Sequence[str]) -> list[tuple[str, str]]:
@@ -56,8 +56,18 @@ class ModelTagger(TaggerI):
 
     def tag_sents(self, sentences: Iterable[Sequence[str]]) -> list[list[tuple[str, str]]]:
         """Tag sentences, each a list of words, together."""
-        words = [list(sentence) for sentence in sentences]
+        numbered = enumerate(sentences)
+        words = [list(contents(sentence, f"sentences[{i}]", "a list of words")) for i, sentence in numbered]
         return [list(zip(*pair, strict=True)) for pair in zip(words, self.model.predict(words), strict=True)]
 
     def __repr__(self) -> str:
         return f"<ModelTagger: {self.model!r}>"
+
+
+def tagged_sentence(pairs: Iterable[Any], place: str) -> Sentence:
+    """Make a Sentence of pairs of word and tag."""
+    listed = list(contents(pairs, place, "a list of pairs of word and tag"))
+    for i, pair in enumerate(listed):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError(f"{place}[{i}]: expected a pair of word and tag, got {described(pair)}.")
+    return Sentence([word for word, _ in listed], [tag for _, tag in listed])

@@ -115,8 +115,8 @@ def sentences_of(value: Any, language: str | None) -> list[Sentence] | None:
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value is missing, which pandas may write as NaN or NA."""
-    return value is None or type(value).__name__ == "NAType" or is_nan(value)
+    """Return whether a value is missing, which pandas may write as NaN, NA or NaT."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or is_nan(value)
 
 
 def is_nan(value: Any) -> bool:

@@ -60,23 +60,23 @@ class TaggerComponent:
             self.use(model)
 
     @cached_property
-    def model(self) -> Tagger:
-        """The model."""
+    def predictor(self) -> Tagger:
+        """The model. An attribute `model` would be looked at, and loaded, when spaCy looks for networks."""
         return load_model(self.path or "")
 
     def use(self, model: Tagger) -> None:
         """Set the model."""
-        self.model = model
+        self.predictor = model
 
     @property
     def universal(self) -> bool:
         """Whether the tags are universal ones."""
-        return set(self.model.classes_) <= UNIVERSAL.keys()
+        return set(self.predictor.classes_) <= UNIVERSAL.keys()
 
     @property
     def penn(self) -> bool:
         """Whether the tags are those of the Penn Treebank, most of them."""
-        tags = self.model.classes_
+        tags = self.predictor.classes_
         return not self.universal and sum(tag in PENN for tag in tags) * 2 > len(tags)
 
     def __call__(self, doc: Doc) -> Doc:
@@ -92,7 +92,7 @@ class TaggerComponent:
         """Tag documents together and yield them."""
         sentences = [[token for token in sentence if not token.is_space] for doc in docs for sentence in parts(doc)]
         universal, penn = self.universal, self.penn
-        tags = self.model.predict([[token.text for token in sentence] for sentence in sentences])
+        tags = self.predictor.predict([[token.text for token in sentence] for sentence in sentences])
         for doc in docs:
             for token in doc:
                 if token.is_space:
@@ -111,7 +111,7 @@ class TaggerComponent:
         """Write the model into the folder of the component."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
-        save_model(self.model, folder / FILE)
+        save_model(self.predictor, folder / FILE)
 
     def from_disk(self, path: str | Path, *, exclude: Sequence[str] = ()) -> TaggerComponent:
         """Read the model from the folder of the component."""

@@ -7,13 +7,22 @@ is imported only when it asks for tags of its own (`__sklearn_tags__`).
 from __future__ import annotations
 
 import inspect
+import math
 from typing import Any, TypeVar
 
 import numpy as np
 
-from tagger.escaping import Displayable
+from tagger.arrays.npz import MAX_INTEGER
+from tagger.errors import TrainingError
+from tagger.escaping import Displayable, shortened
 
 Self = TypeVar("Self", bound="Estimator")
+TYPES: dict[type, tuple[str, tuple[type, ...]]] = {  # what a setting may be, by the type of its default
+    bool: ("True or False", (bool, np.bool_)),
+    int: ("a whole number", (int, np.integer)),
+    float: ("a finite number", (int, float, np.integer, np.floating)),
+    str: ("a string", (str,)),
+}
 
 
 class Estimator(Displayable):
@@ -31,6 +40,16 @@ class Estimator(Displayable):
         for name, value in settings.items():
             setattr(self, name, value)
         return self
+
+    def check_types(self, kind: type[Exception] = TrainingError) -> None:
+        """Refuse a setting that is not of its default's type, and a number that a model file cannot hold.
+
+        Settings that may be of several types are left to others.
+        """
+        for name, parameter in inspect.signature(type(self)).parameters.items():
+            value, (expected, types) = getattr(self, name), TYPES.get(type(parameter.default), ("", ()))
+            if types and "|" not in str(parameter.annotation) and not is_setting(value, types):
+                raise kind(f"{name}: expected {expected}, got {shortened(repr(value))}")
 
     def __repr__(self) -> str:
         """Return the call that makes the tagger: the settings that differ from their defaults."""
@@ -51,6 +70,15 @@ class Estimator(Displayable):
 
         inputs = InputTags(one_d_array=True, two_d_array=False, string=True)
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=inputs)
+
+
+def is_setting(value: Any, types: tuple[type, ...]) -> bool:
+    """Return whether a value is of these types, and finite or of at most 64 bits, so that a model file can hold it."""
+    if not isinstance(value, types) or (isinstance(value, bool) and int in types):
+        return False
+    if isinstance(value, int | np.integer):
+        return abs(int(value)) <= MAX_INTEGER
+    return not isinstance(value, float | np.floating) or math.isfinite(value)
 
 
 class Taggings(list[list[str]]):

@@ -21,7 +21,7 @@ from tagger.chain.pack import batches
 from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
 from tagger.corpus.labels import tagged_sentences
 from tagger.corpus.span_schemes import allowed_steps
-from tagger.errors import TaggerError
+from tagger.errors import TaggerError, check_count
 from tagger.models.estimator import Taggings
 from tagger.models.sentence_results import by_sentence, n_best
 from tagger.models.text_methods import TextMethods
@@ -185,6 +185,7 @@ class Predictor(TextMethods, ABC):
         list of list of (float, list of str)
             Per sentence pairs of probability and tags, best first.
         """
+        check_count("n", n, 0)
         sentences = self.sentence_list(X)
         out: list[list[tuple[float, list[str]]]] = [[] for _ in sentences]
         with self.one_at_a_time(sentences):
@@ -208,6 +209,7 @@ class Predictor(TextMethods, ABC):
         """
         from tagger.models.trellis import sentence_trellis
 
+        check_count("n", n, 0)
         return sentence_trellis(self, words, n)
 
     def count_not_considered(self, gold: Sequence[Sentence]) -> int | None:

@@ -33,6 +33,7 @@ from tagger.models.base import Tagger
 from tagger.models.card import check_card, restore_card
 from tagger.models.predictor import Predictor
 from tagger.pretrained import model_file
+from tagger.sentence import contents, described
 from tagger.version import __version__
 
 FORMAT = 3  # 1: no normalization; 2: no candidates, 64-bit keys in the guesser of an HMM
@@ -58,7 +59,7 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelError
-        If the tagger is not fitted, or its card is too long.
+        If the tagger is not fitted, its card is too long, or a setting or the tokenizer is invalid.
     FileError
         If the file cannot be written.
 
@@ -70,7 +71,16 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
     if not hasattr(model, "classes_"):
         raise ModelError(f"{os.fspath(path)}: expected a fitted tagger to save. Call fit first.")
     check_card(model.card_, os.fspath(path))
+    check_storable(model, os.fspath(path))
     write(path, description(model), {"seen": model.seen_} | model.arrays())
+
+
+def check_storable(model: Tagger, path: str) -> None:
+    """Refuse what was set since the training and could not be read again."""
+    model.check_types(ModelError)
+    if model.tokenizer_ not in (None, *TOKENIZERS):
+        known = ", ".join(TOKENIZERS)
+        raise ModelError(f"{path}: expected a tokenizer among {known}, got {quote(str(model.tokenizer_))}.")
 
 
 def description(model: Tagger) -> dict[str, Any]:
@@ -140,7 +150,8 @@ def load_model(path: Any, *others: Any) -> Predictor:
     >>> load_model("model.npz").predict([["the", "dog"]])
     >>> load_model("hmm.npz", "crf.npz").tag("She left .")
     """
-    paths = [*([path] if isinstance(path, str | os.PathLike) else path), *others]
+    first = [path] if isinstance(path, str | os.PathLike) else contents(path, "path", "the path of a model")
+    paths: list[Any] = [*first, *others]
     if not paths:
         raise ModelError("load_model: expected a model file, got none.")
     models = [read_model(each) for each in paths]
@@ -149,6 +160,15 @@ def load_model(path: Any, *others: Any) -> Predictor:
     from tagger.models.ensemble import Ensemble
 
     return Ensemble(models, list(map(os.fspath, paths)))
+
+
+def as_model(model: str | os.PathLike[str] | Predictor) -> Predictor:
+    """Return a model, given itself, its path or its name."""
+    if isinstance(model, str | os.PathLike):
+        return load_model(model)
+    if not isinstance(model, Predictor):
+        raise TypeError(f"model: expected a model, its path or its name, got {described(model)}.")
+    return model
 
 
 def read_model(path: str | os.PathLike[str]) -> Tagger:
@@ -237,6 +257,8 @@ def build(archive: Archive) -> Tagger:
     tags, column = archive.setting("tags", list), archive.setting("column", str)
     names = bool(tags) and all(isinstance(tag, str) and tag for tag in tags)
     archive.check(names and tags == sorted(set(tags)), "expected its tags as distinct names in ascending order")
+    # Every kind of model has a table of all pairs of tags. Without this, tables are made before that one is missed.
+    archive.check(len(tags) ** 2 <= archive.max_bytes, f"it has {len(tags):,} tags, too many for its size")
     archive.check(column in COLUMNS, f"expected column {' or '.join(COLUMNS)}, got {quote(column)}")
     tagger_class = model_class(kind)
     model = tagger_class(**archive.checked_settings(archive.setting("settings", dict), tagger_class))

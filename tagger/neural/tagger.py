@@ -243,9 +243,10 @@ class BiLSTMTagger(Tagger):
         }
 
     def check_settings(self) -> None:
-        """Raise a `TrainingError` if a setting is out of range."""
-        for name in (*SIZES, "epochs", "patience", "batch_size"):
-            least, value = int(name != "batch_size"), getattr(self, name)
+        """Raise a `TrainingError` if a setting is of a wrong type or out of range."""
+        self.check_types()
+        for name in (*SIZES, "epochs", "patience", "batch_size", "seed"):
+            least, value = int(name not in ("batch_size", "seed")), getattr(self, name)
             if value < least:
                 raise TrainingError(f"{name}: expected at least {least}, got {value}")
         if not (0 <= self.dropout < 1 and 0 < self.learning_rate <= 1):

@@ -10,6 +10,7 @@ from typing import Any
 
 from tagger.arrays.npz import Archive, Arrays
 from tagger.errors import ModelError
+from tagger.escaping import shortened
 from tagger.models.base import Tagger, Terms
 from tagger.models.ensemble import only_in
 from tagger.models.explain import added
@@ -23,6 +24,8 @@ MAX_MEMBERS = 100
 def check_members(pool: Tagger, models: Sequence[Tagger], sources: Sequence[str] = ()) -> None:
     """Refuse pools, models with other tags than those of the pool, and `sources` of features besides the words."""
     for number, model in enumerate(models, 1):
+        if not isinstance(model, Tagger) or not hasattr(model, "classes_"):
+            raise ModelError(f"add: expected fitted taggers, got {shortened(repr(model))}. Call fit first.")
         if model.kind == pool.kind:
             raise ModelError(f"add: expected models of other kinds, got a {pool.kind} one. Average the models instead.")
         if named := [*sources, *model.wanted_columns_]:
@@ -67,8 +70,8 @@ def member_descriptions(opinions: Sequence[ModelOpinion]) -> list[dict[str, Any]
     return [description(opinion.member) for opinion in opinions]
 
 
-def restore_members(tags: list[str], archive: Archive) -> list[Tagger]:
-    """Read the members of a pool with these tags."""
+def restore_members(tags: list[str], archive: Archive, sources: Sequence[str] = ()) -> list[Tagger]:
+    """Read the members of a pool with these tags and `sources` of features besides the words."""
     described = archive.setting("members", list)
     archive.check(len(described) <= MAX_MEMBERS, f"expected at most {MAX_MEMBERS} members")
     members = []
@@ -78,5 +81,6 @@ def restore_members(tags: list[str], archive: Archive) -> list[Tagger]:
         part.meta = meta
         member = build(part)
         archive.check(member.classes_ == tags, "expected members with the tags of the pool")
+        archive.check(not (sources or member.wanted_columns_), "expected members with features of words only")
         members.append(member)
     return members

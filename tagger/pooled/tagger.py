@@ -22,6 +22,7 @@ from tagger.arrays.npz import Archive, Arrays
 from tagger.chain.candidate_lattice import CandidateLattice
 from tagger.corpus.labels import dev_sentences
 from tagger.crf.parameters import ChainWeights
+from tagger.crf.settings import check_initial
 from tagger.crf.tagger import CRFTagger
 from tagger.errors import TrainingError
 from tagger.features.word_classes import WordClasses
@@ -33,10 +34,11 @@ from tagger.pooled.lattice import ModelOpinion, Opinion, pooled_scorer
 from tagger.pooled.members import check_members, member_arrays, member_descriptions, member_terms, restore_members
 from tagger.pooled.network_opinion import NetworkOpinion
 from tagger.pooled.opinion_weights import MAX_WIDTH, OpinionSample
-from tagger.sentence import Sentence, Words, words_of
+from tagger.sentence import Sentence, Words, contents, words_of
 
 if TYPE_CHECKING:
     from tagger.chain.candidate_lattice import CandidateScorer
+    from tagger.crf.encode import Encoding
     from tagger.crf.parameters import EncodedCorpus, ParameterLayout
     from tagger.pooled.trainer import PooledTrainer
 
@@ -82,6 +84,7 @@ class PooledTagger(CRFTagger):
     coverage_: np.ndarray = field(init=False)  # (MAX_WIDTH,)
     network_: NetworkOpinion | None = field(init=False)  # where words have vectors from raw text
     members_: list[ModelOpinion] = field(init=False)
+    joining_: Sequence[Tagger] = field(init=False, default=())  # models that join when the training is over
 
     def fit(
         self,
@@ -112,12 +115,14 @@ class PooledTagger(CRFTagger):
         self.check_candidates(init)
         dev = dev_sentences(X_dev, y_dev)
         self.network_, self.members_ = None, []
+        self.joining_ = list(contents(add, "add", "a list of taggers"))
         super().fit(X, y, dev, None, watch, checkpoint, init, classes)
-        self.join_members(add, dev)
+        self.join_members(self.joining_, dev)
         return self
 
     def check_candidates(self, init: CRFTagger | None) -> None:
         """Refuse settings that leave no HMM to pool with."""
+        check_initial(init)
         if self.candidates == "all":
             raise TrainingError("candidates: expected auto or a number, got all. A pool needs the HMM that proposes.")
         if init is not None and init.proposer_ is None:
@@ -131,11 +136,17 @@ class PooledTagger(CRFTagger):
 
         return PooledTrainer(corpus, layout, **self.trainer_settings(), model=self, corpus_sentences=sentences)
 
+    def keep(self, encoding: Encoding) -> tuple[EncodedCorpus, ParameterLayout]:
+        kept = super().keep(encoding)
+        check_members(self, self.joining_, self.features_.sources)  # before the training, which may take hours
+        return kept
+
     def join_members(self, models: Sequence[Tagger], dev: Sequence[Sentence] | None) -> None:
         """Add further members, with weights learned on the dev set, or equal ones."""
         if not models:
             return
         check_members(self, models, self.features_.sources)
+        self.joining_ = ()
         share, *weights = self.learn_shares(models, dev) if dev else self.equal_weights(len(models))
         scores = (self.weights_, self.start_, self.transitions_, self.end_, self.trigrams_.weights)
         chain = ChainWeights(*scores, self.posterior_weight_)
@@ -208,7 +219,7 @@ class PooledTagger(CRFTagger):
     def restore(self, archive: Archive) -> None:
         super().restore(archive)
         archive.check(self.proposer_ is not None, "expected the HMM of a pool")
-        members = restore_members(self.classes_, archive)
+        members = restore_members(self.classes_, archive, self.features_.sources)
         weights = archive.take("pool.weights", "f", len(MEMBERS) + len(members)).astype(np.float64)
         self.pool_ = weights[: len(MEMBERS)]
         self.members_ = [

@@ -100,7 +100,7 @@ class PooledTrainer(Trainer):
         The last of these trainings count as the first iterations of the whole. A training that is resumed has them
         behind it, and does them again without a report.
         """
-        resumed, folds = monitor.state.iteration > 0, held_out_folds(self.corpus.lengths)
+        resumed, folds = monitor.state.iteration > 0, self.held_out_folds()
         results: list[list[Result]] = []
         networks: list[FeedForwardNetwork] = []
         for number, fold in enumerate(folds, 1):
@@ -120,6 +120,15 @@ class PooledTrainer(Trainer):
         if not resumed and folds:
             monitor.state.weights = results[len(folds) - 1][0].x
         return sum(result.evaluations for members in results for result in members)
+
+    def held_out_folds(self) -> list[np.ndarray]:
+        """Choose the folds that are left out: of a partly tagged corpus, those without which some word has a tag."""
+        lengths, is_tagged = self.corpus.lengths, self.corpus.tags != OPEN
+        folds = held_out_folds(lengths)
+        if is_tagged.all():  # also where the tokens are elsewhere
+            return folds
+        tagged = np.repeat(np.arange(len(lengths)), lengths)[is_tagged]  # the sentence of each tagged token
+        return [fold for fold in folds if not np.isin(tagged, fold).all()]
 
     def reporter(self, monitor: TrainingMonitor) -> Watch:
         """Make a function that reports iterations to the monitor, counted from those it has seen."""

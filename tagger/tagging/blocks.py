@@ -7,14 +7,21 @@ result at once. Where blocks end depends on the input only, never on the number 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
-
-NamedBlock = tuple[str, int, list[Any]]  # file name, number of items before the block, sentences or lines
+from typing import Any, NamedTuple, TypeVar
 
 BLOCK_TOKENS = 1 << 15
 TOKEN_CHARACTERS = 16  # longer tokens count as several: a block has at most half a million characters
 
 Item = TypeVar("Item")
+
+
+class NamedBlock(NamedTuple):
+    """A block of sentences or lines, with its file and the number of items before it there."""
+
+    name: str
+    before: int
+    items: list[Any]
+    begins_output: bool = False
 
 
 def weight(tokens: int, characters: int) -> int:

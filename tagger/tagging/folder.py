@@ -21,7 +21,7 @@ from tagger.corpus.formats import SUFFIXES, plain_name
 from tagger.errors import FileError
 from tagger.files.reading import exists, open_seekable, pipe_identity, reason
 from tagger.files.remote import has_scheme, local_path, remote_key
-from tagger.files.writing import atomic_writer, file_size
+from tagger.files.writing import atomic_writer, file_size, real_path
 from tagger.tagging.workers import Executor
 from tagger.version import __version__
 
@@ -207,7 +207,7 @@ def join(folder: str, name: str) -> str:
 def local_name(path: str) -> str:
     """Return a name that is equal for two names of one file; `file://` and the path mean the same."""
     local = local_path(path)
-    return path if local is None else os.path.realpath(local)
+    return path if local is None else real_path(local)
 
 
 def make_folder(path: str) -> None:

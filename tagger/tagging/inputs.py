@@ -92,7 +92,7 @@ def named_blocks(
     items = inspect(items, reader.words) if inspect else items
     before = 0
     for block, urgent in blocks(items, reader.weigh, lambda: source.waiting):
-        yield (lines.name, before, block), urgent
+        yield NamedBlock(lines.name, before, block), urgent
         before += len(block)
 
 

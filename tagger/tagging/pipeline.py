@@ -13,6 +13,7 @@ from itertools import chain, islice
 from typing import Any
 
 from tagger.corpus.tokenizers.tokenize import tokenize
+from tagger.errors import check_count
 from tagger.models.predictor import Predictor
 from tagger.sentence import Sentence, as_python, contents, described, plain_sentence, sentence_list
 from tagger.tagging.annotator import Annotator
@@ -50,9 +51,8 @@ def pipe(
 ) -> Iterator[Any]:
     """Tag a stream of texts or sentences in order; see `TextMethods.pipe`."""
     model.check_fitted()
-    for name, value in (("batch_size", batch_size), ("jobs", jobs)):
-        if value < 1:
-            raise ValueError(f"{name}: expected at least 1, got {value}.")
+    check_count("batch_size", batch_size, 1)
+    check_count("jobs", jobs, 1)
     if isinstance(texts, str):
         raise TypeError(f"texts: expected a list of texts, got {described(texts)}. Use tag for one text.")
     work = BlockTagger(annotator(model, probabilities, nbest))
@@ -80,8 +80,7 @@ def read_items(items: Iterable[Any], contexts: deque[Any] | None) -> Iterator[st
 
 def annotator(model: Predictor, probabilities: bool, nbest: int) -> Annotator:
     """Make the annotator of a call with these options."""
-    if nbest < 0:
-        raise ValueError(f"nbest: expected 0 or more, got {nbest}.")
+    check_count("nbest", nbest, 0)
     return Annotator(model, probabilities=probabilities, nbest=nbest)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tagger.corpus.column_names import ColumnNames
-from tagger.corpus.formats import render
+from tagger.corpus.formats import header, render
 from tagger.corpus.formats.slash import tokens as slash_tokens
 from tagger.corpus.span_schemes import NO_TYPE, Span, find_spans
 from tagger.errors import CorpusError
@@ -37,18 +37,18 @@ class SentenceRenderer:
         blank = b"" if self.format == "conllu" else b"\n"
 
         def render_block(named: NamedBlock) -> RenderedBlock:
-            name, before, block = named
-            rendered: list[bytes] = []
+            sentences = work(named.items)
+            rendered = [header(sentences, self.format)] if named.begins_output else []
             messages: list[str] = []
             tokens = 0
-            for number, sentence in enumerate(work(block), before + 1):
+            for number, sentence in enumerate(sentences, named.before + 1):
                 if self.format == "jsonl":
                     sentence = with_spans(sentence) if marks_spans else without_spans(sentence)
                 try:
                     rendered.append(render(sentence, self.format, self.columns))
                     tokens += len(sentence)
                 except CorpusError as error:
-                    messages.append(f"{name}: sentence {number:,}: {error}")
+                    messages.append(f"{named.name}: sentence {number:,}: {error}")
                     if not self.skip:
                         break
                     rendered.append(blank)
@@ -104,11 +104,11 @@ class LineRenderer:
         fallback = SentenceRenderer(self.annotator, "slash", model.corpus_columns(), self.skip)
 
         def render_block(named: NamedBlock) -> RenderedBlock:
-            name, before, lines = named
-            text, tokens = tag_lines(lines)
+            text, tokens = tag_lines(named.items)
             try:
                 return text.encode(), tokens, []
             except UnicodeEncodeError:  # a lone surrogate: the fallback writes all sentences before it
-                return fallback()((name, before, [Sentence(words) for words in map(slash_tokens, lines)]))
+                sentences = [Sentence(words) for words in map(slash_tokens, named.items)]
+                return fallback()(named._replace(items=sentences))
 
         return render_block

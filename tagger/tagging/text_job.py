@@ -32,8 +32,9 @@ class TextJob:
     ) -> Iterator[RenderedBlock]:
         """Yield the tagged blocks of files as bytes, in order, made by `jobs` processes."""
         lines = (Lines(path, self.encoding, skipped) for path in paths)
-        blocks = chain.from_iterable(named_blocks(each, self.reader, inspect) for each in lines)
-        return in_order(self.renderer, blocks, jobs)
+        blocks = enumerate(chain.from_iterable(named_blocks(each, self.reader, inspect) for each in lines))
+        marked = ((block._replace(begins_output=number == 0), urgent) for number, (block, urgent) in blocks)
+        return in_order(self.renderer, marked, jobs)
 
     def tag_file(
         self,

@@ -1,6 +1,7 @@
 """Arrow batches, Parquet and Arrow files, frames of pandas and polars: the tags of the model itself, row by row."""
 
 import pickle
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -344,7 +345,16 @@ def test_text_is_not_written_into_a_file_of_a_table(model, tmp_path):
     assert run(tmp_path, "tag", "in.txt", "-m", model, "-o", "out.parquet/").code == 0
 
 
-@pytest.mark.parametrize("option", [["--part", "1/2"], ["--doubtful", "1"], ["--scheduler", "local:1"]])
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--part", "1/2"],
+        ["--doubtful", "1"],
+        ["--scheduler", "local:1"],
+        ["--word-column", "words", "--tokenize"],
+        ["--word-column", "words", "--text-column", "text"],
+    ],
+)
 def test_options_that_tables_cannot_follow_are_refused(tmp_path, model, option, table):
     parquet.write_table(table.slice(0, 5), tmp_path / "in.parquet")
     done = run(tmp_path, "tag", "in.parquet", "-m", model, "--word-column", "words", "-o", "out.parquet", *option)
@@ -369,7 +379,7 @@ def test_frames(library, model):
     assert list(frame.columns) == ["id", "text"]
     with pytest.raises(TaggerError, match="'none'"):
         frames.tag(frame, "none", model)
-    with pytest.raises(TaggerError, match="'id': expected texts"):
+    with pytest.raises(TaggerError, match=r"'id'\[0\]: expected a text or a list of words, got"):
         frames.tag(frame, "id", model)
     with pytest.raises(TaggerError, match="'words'"):
         frames.tag(out, "text", model)
@@ -406,6 +416,40 @@ def test_a_frame_with_two_columns_of_one_name_is_refused(model):
     frame = pytest.importorskip("pandas").DataFrame([["a", "b"]], columns=["x", "x"])
     with pytest.raises(TaggerError, match="expected one column 'x', got several"):
         frames.tag(frame, "x", model)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        ([["a"], None, ["b", None]], "column 'x'[2][1]: expected a word, which is a string, got None"),
+        ([b"a"], "column 'x'[0]: expected a text or a list of words, got b'a'"),
+        ([None, [1]], "column 'x'[1][0]: expected a word, which is a string, got 1"),
+    ],
+)
+def test_values_of_a_frame_that_are_no_text_are_named(library, model, values, message):
+    frame = pytest.importorskip(library).DataFrame({"x": values})
+    with pytest.raises(TaggerError, match=re.escape(message)):
+        frames.tag(frame, "x", model)
+
+
+def test_other_objects_than_frames_and_models_are_refused(model):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for other in (pandas.Series(["a"]), {"x": ["a"]}, polars.DataFrame({"x": ["a"]}).lazy()):
+        with pytest.raises(TypeError, match="frame: expected a data frame of pandas or polars, got"):
+            frames.tag(other, "x", model)
+    with pytest.raises(TypeError, match="model: expected a model, its path or its name, got 3"):
+        frames.tag(pandas.DataFrame({"x": ["a"]}), "x", 3)
+    for name, message in ((3, "expected a column '3', got 'x'"), ("y", "expected a column 'y', got 'x'")):
+        with pytest.raises(TaggerError, match=message):
+            frames.tag(pandas.DataFrame({"x": ["a"]}), name, model)
+    with pytest.raises(TaggerError, match="expected a column 'x', got none"):
+        frames.tag(pandas.DataFrame(), "x", model)
+
+
+def test_a_missing_time_is_a_missing_text(model):
+    pandas = pytest.importorskip("pandas")
+    assert frames.tag(pandas.DataFrame({"x": ["a", pandas.NaT]}), "x", model)["tags"].to_list()[1] is None
 
 
 def test_pyarrow_dataset(model, tmp_path, table):

@@ -236,3 +236,11 @@ def test_zero_and_floats_mean_what_they_mean_in_crfsuite():
     at_once = CRF(period=1, delta=10.0, max_iterations=9).fit(X, y).training_log_.iterations
     never = CRF(period=0, delta=10.0, max_iterations=3).fit(X, y).training_log_.iterations
     assert (len(at_once), len(never)) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "setting", [{"min_freq": "x"}, {"min_freq": float("nan")}, {"all_possible_states": "no"}], ids=repr
+)
+def test_settings_that_mean_nothing_are_named(setting):
+    with pytest.raises(TrainingError, match=f"^{next(iter(setting))}: expected "):
+        CRF(**setting).fit([[{"a": 1}]], [["A"]])

@@ -3,7 +3,7 @@
 import pytest
 from paths import TEST, TRAIN
 
-from tagger import HMMTagger, evaluate, read_corpus
+from tagger import HMMTagger, evaluate, read_corpus, save_model
 
 api = pytest.importorskip("nltk.tag.api")
 adapter = pytest.importorskip("tagger.integrations.nltk")
@@ -46,3 +46,20 @@ def test_it_trains_on_sentences_of_nltk():
 
 def test_the_shipped_model_is_the_default():
     assert adapter.ModelTagger().tag(["It", "rains", "."]) == [("It", "PRP"), ("rains", "VBZ"), (".", ".")]
+
+
+def test_what_is_no_list_of_words_is_named(tagger):
+    """A text would be taken for a list of its characters."""
+    with pytest.raises(TypeError, match=r"sentences\[0\]: expected a list of words, got the string 'It rains'"):
+        tagger.tag("It rains")
+    with pytest.raises(
+        TypeError, match=r"sentences\[1\]\[0\]: expected a pair of word and tag, got the string 'rains'"
+    ):
+        adapter.ModelTagger.train([[("It", "PRP")], ["rains"]])
+    with pytest.raises(TypeError, match="model: expected a model, its path or its name, got 3"):
+        adapter.ModelTagger(3)
+
+
+def test_a_model_may_be_a_path(tagger, tmp_path):
+    save_model(tagger.model, tmp_path / "model.npz")
+    assert adapter.ModelTagger(tmp_path / "model.npz").tag(["It"]) == tagger.tag(["It"])

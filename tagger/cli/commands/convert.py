@@ -10,18 +10,22 @@ import click
 
 from tagger.cli.console import print_message, report_written, skipped_lines
 from tagger.cli.corpus_input import CorpusOptions, load_tag_map, no_sentence_error, report_unmapped
-from tagger.cli.options import choice_option, corpus_options, file_command, map_option
+from tagger.cli.options import choice_option, corpus_options, file_command, is_given, map_option
 from tagger.cli.paths import INPUT, OutputFile
 from tagger.cli.tagging.tools import check_tool_files, tool_options
 from tagger.corpus import read_sentences
 from tagger.corpus.annotation import read_annotations, write_annotations
 from tagger.corpus.column_names import ColumnNames
-from tagger.corpus.formats import FORMATS, SUFFIXES, format_of, plain_name, render
+from tagger.corpus.formats import FORMATS, SUFFIXES, format_of, header, plain_name, render
 from tagger.corpus.formats.conllu import COLUMNS
 from tagger.errors import CorpusError, several
 from tagger.files.reading import Lines, raise_or_skip
 from tagger.files.writing import open_output
 from tagger.sentence import Sentence
+
+# Parameters of formats, which files of annotation tools do not have.
+OF_READING = ("input_format", "untagged", "on_error", "column", "columns", "word_column", "tag_column")
+OF_WRITING = ("output_format", "to_column")
 
 
 @file_command(
@@ -62,6 +66,7 @@ def command(
     .gz, .bz2 or .xz); any other suffix means word/TAG. Either may be - for standard input or output. --from-tool and
     --to-tool read and write the files of annotation tools.
     """
+    check_options(from_tool, to_tool)
     check_tool_files(to_tool, target, from_tool, source)
     tag_map = load_tag_map(map_path)
     lines = Lines(source, corpus_options.encoding, skipped_lines())
@@ -88,6 +93,16 @@ def command(
     report_written(target, f"{several(sentences, 'sentence')}, {several(tokens, 'token')}, as {described}", quiet)
 
 
+def check_options(from_tool: str | None, to_tool: str | None) -> None:
+    """Refuse options that do nothing where the file of an annotation tool is read or written, or none is."""
+    idle = OF_READING if from_tool else ("labels",)
+    for name in (*idle, *(OF_WRITING if to_tool else ())):
+        if is_given(name):
+            expected = "--from-tool" if name == "labels" else f"no {'--from-tool' if name in idle else '--to-tool'}"
+            advice = "Add it" if name == "labels" else "Leave out one of the two"
+            raise click.UsageError(f"--{name.replace('_', '-')}: expected {expected} with it. {advice}.")
+
+
 def write_for_tool(target: str, sentences: Iterable[Sentence], tool: str) -> tuple[int, int]:
     """Write sentences as the file of an annotation tool; return their number and that of their words."""
     listed = list(sentences)
@@ -102,10 +117,11 @@ def write_sentences(
     written = tokens = 0
     for number, sentence in enumerate(sentences, 1):
         try:
-            stream.write(render(sentence, format, columns))
+            text = render(sentence, format, columns)
+            stream.write(text if written else header([sentence], format) + text)
             written, tokens = written + 1, tokens + len(sentence)
         except CorpusError as error:
-            place = f"{lines.name}: sentence {number:,} (up to line {lines.number:,})"
+            place = f"{lines.name}: sentence {number:,}" + f" (up to line {lines.number:,})" * (lines.number > 0)
             raise_or_skip(CorpusError(f"{place}: {error}"), lines.skipped)
     return written, tokens
 

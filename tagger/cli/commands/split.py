@@ -13,7 +13,7 @@ from tagger.cli.corpus_input import detect_format
 from tagger.cli.options import Finite, file_command, input_options, value_option
 from tagger.cli.paths import INPUT, OUTPUT, File, check_files
 from tagger.corpus import read_sentences
-from tagger.corpus.formats import plain_name, render
+from tagger.corpus.formats import header, plain_name, render
 from tagger.corpus.split import REST, split_corpus
 from tagger.errors import CorpusError, FileError
 from tagger.files.reading import Lines, exists, reason
@@ -98,6 +98,8 @@ def write_parts(sentences: list[Sentence], parts: list[str], files: dict[str, st
     """Write all files, or none if one fails."""
     with ExitStack() as stack:
         streams = {part: stack.enter_context(open_output(path)) for part, path in files.items()}
+        for stream in streams.values():
+            stream.write(header(sentences, format))
         for sentence, part in zip(sentences, parts, strict=True):
             streams[part].write(render(sentence, format))
 

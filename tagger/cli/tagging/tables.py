@@ -39,6 +39,8 @@ def check_table_options(files: Sequence[str], output: str) -> None:
     for param in context.command.params:
         if param.name in FOR_TEXTS and is_given(param.name):
             raise click.UsageError(f"{param.opts[-1]}: expected text to tag, got the table {files[0]}.")
+    if is_given("word_column") and (other := next(filter(is_given, ("text_column", "tokenize")), None)):
+        raise click.UsageError(f"--word-column: expected no --{other.replace('_', '-')}, which is for texts, got both.")
     if not is_table(output) and not is_folder(output):
         got = "standard output" if output == "-" else output
         raise click.UsageError(f"-o: expected a file that ends in {' or '.join(TABLE_SUFFIXES)}, got {got}.")

@@ -11,7 +11,7 @@ from tagger.cli.console import report_written, skipped_lines
 from tagger.cli.options import choice_option, combine, value_option
 from tagger.cli.paths import INPUT, OUTPUT, File, check_files, declared_files
 from tagger.corpus.annotation import MEANINGS, TOOLS, write_annotations
-from tagger.corpus.formats import render
+from tagger.corpus.formats import header, render
 from tagger.errors import FileError, several
 from tagger.files.reading import Lines, exists
 from tagger.files.writing import open_output
@@ -89,7 +89,8 @@ def write_doubtful(
         write_annotations(output, picked, to_tool, suggested=True)
     else:
         with open_output(output) as stream:
-            stream.write(b"".join(render(sentence, renderer.format, renderer.columns) for sentence in picked))
+            rendered = [render(sentence, renderer.format, renderer.columns) for sentence in picked]
+            stream.write(b"".join([header(picked, renderer.format), *rendered]))
     report_written(output, f"{several(len(picked), 'sentence')}, as {to_tool or renderer.format}", quiet)
 
 

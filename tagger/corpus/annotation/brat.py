@@ -21,6 +21,7 @@ from tagger.files.writing import open_output
 
 ANNOTATIONS, TEXT = ".ann", ".txt"
 MARK = "\ufeff"  # byte order mark, a character of the text for brat
+NUMBER = re.compile(r"[0-9]{1,18}")
 LINE_END = re.compile(r"[\r\n]")
 
 
@@ -70,7 +71,7 @@ def read_labels(path: str, encoding: str, text: str) -> list[Label]:
                 continue
             _, middle, inside = [*line.split("\t", 2), "", ""][:3]
             parts = middle.split(" ")
-            if not inside or len(parts) != 3 or not all(part.isdigit() for part in parts[1:]):
+            if not inside or len(parts) != 3 or not all(map(NUMBER.fullmatch, parts[1:])):
                 raise lines.error(f"expected T1 TAB LABEL BEGIN END TAB TEXT, in one piece, got {quote(line)}")
             name, begin, end = parts
             labels.append(checked_label(int(begin), int(end), name, text, f"{lines.name}:{lines.number}"))

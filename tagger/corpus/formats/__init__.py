@@ -24,6 +24,7 @@ and add one line to `FORMATS`. If it has one sentence per line, or one word per 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
@@ -58,6 +59,12 @@ SUFFIXES = {
     ".iob2": "tsv",
 }  # formats with a file suffix of their own
 JSON_OBJECT = re.compile(r"[ \t]*\{[ \t]*[\"}]")
+
+
+def header(sentences: Iterable[Sentence], format: str) -> bytes:
+    """Return the header line of the file that sentences were read from as UTF-8 text; empty without one."""
+    lines = (column_files.header_line(sentence, format) for sentence in sentences if format in COLUMN_FILES)
+    return next(filter(None, lines), "").encode()
 
 
 def render(sentence: Sentence, format: str, columns: ColumnNames = DEFAULT_NAMES) -> bytes:

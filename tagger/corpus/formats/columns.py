@@ -7,7 +7,7 @@ as in `.iob2`, the second is the word and the third the tag.
 
 A line that begins with `#` is a comment, if it reads `# key = value` or has another number of columns than the first
 row: `#` is a word, too. `-DOCSTART-` rows are no sentences. A sentence keeps its lines as `layout`, behind the names of
-the columns, so that writing it back changes the tags and nothing else.
+the columns, so that writing it back changes the tags and nothing else. The header line is kept with these names.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ WORD_NAMES = frozenset(["word", "words", "form", "forms", "token", "tokens", "te
 TAG_NAMES = frozenset(["tag", "tags", "pos", "upos", "xpos", "postag", "pos_tag", "label", "chunk", "ner", "ner_tag"])
 COMMENT = re.compile(r"#[ \t]+[\w.:-]+[ \t]*=")
 DOCUMENT = "-DOCSTART-"
+PROBABILITY = "probability"  # the name of the column of probabilities
 SPACES = re.compile(r"[ \t]+")
 
 Split = Callable[[str], list[str]]
@@ -74,12 +75,14 @@ def resolve(lines: Lines, columns: ColumnNames, tagged: bool | None, split: Spli
     head = first_rows(lines, LOOK_AHEAD if tagged else 1, split)
     first = head[0] if head else []
     if columns.optional and not columns.fit(first, tagged):
-        columns = replace(columns, names=(), word=None, tag=None)
+        columns = columns.without_remembered()
     if header := header_names(head, columns):
+        head_lines: list[str] = []
         for line in lines:
+            head_lines.append(line)
             if split(line) == first:
                 break
-        columns = replace(columns, **header)
+        columns = replace(columns, **header, header="\n".join(head_lines))
     elif not columns.names and numbered(head):
         columns = replace(columns, names=(SKIPPED, WORD, columns.tag or TAG))
     elif not columns.names and not plain:
@@ -140,6 +143,7 @@ def read(lines: Lines, tagged: bool | None, columns: ColumnNames, split: Split =
     others = columns.others()
     # Cells needed in each row. Without tags, a tag column at the end may be missing.
     needed = 1 + max([word_place, *others.values(), *([tag_place] if tagged and tag_place is not None else [])])
+    file = (format_name(split), columns.text())
     layout: list[str] = []
     cells_by_word: list[list[str]] = []
 
@@ -148,7 +152,7 @@ def read(lines: Lines, tagged: bool | None, columns: ColumnNames, split: Split =
         return Sentence(
             [row[word_place] for row in cells_by_word],
             None if tagged is False else tags,
-            (format_name(split), columns.text(), *layout),
+            (*file, *layout),
             line=begin,
             columns={name: [row[i] for row in cells_by_word] for name, i in others.items()} or None,
         )
@@ -227,6 +231,21 @@ def written_layout(sentence: Sentence, layout: Sequence[str], separator: str) ->
             cells[slice(place, place + 1) if place is not None else slice(len(cells), None)] = [tag]
             lines[i] = separator.join([*cells, *rest])
     return "".join(f"{line}\n" for line in lines) + "\n"
+
+
+def header_line(sentence: Sentence, format: str) -> str:
+    """Return the header of the file that a sentence was read from, with names for columns that `write` adds.
+
+    It is empty if the file has none, or another format.
+    """
+    columns, split = ColumnNames.of_layout(sentence.lines_of(format)), split_tabs if format == "tsv" else split_spaces
+    if not columns.header:
+        return ""
+    added, width = [], len(split(columns.header.rpartition("\n")[2]))
+    if sentence.retagged or sentence.probabilities is not None:
+        added = [] if columns.tag_place is not None and columns.tag_place < width else [columns.tag or TAG]
+        added += [] if sentence.probabilities is None else [PROBABILITY]
+    return ("\t" if format == "tsv" else " ").join([columns.header, *added]) + "\n"
 
 
 def token_lines(layout: Sequence[str], split: Split) -> list[int]:

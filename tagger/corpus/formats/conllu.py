@@ -36,7 +36,8 @@ def read(lines: Lines, tagged: bool | None, columns: ColumnNames) -> Iterator[Se
     words: list[str] = []
     tags: list[str] = []
     layout: list[str] = []
-    column, word_place = columns.tag or columns.column, cell_place(columns.word or "form")[0]
+    own_word, own_tag = columns.elsewhere
+    column, word_place = own_tag or columns.column, cell_place(own_word or "form")[0]
     tag_place, attribute = (0, None) if tagged is False else cell_place(column)
     named = [name for name in columns.names if name.partition(".")[0] in CELLS and name not in NOT_READ]
     others = {name: cell_place(name) for name in (*named, *columns.wanted)}

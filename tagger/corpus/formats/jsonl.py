@@ -25,7 +25,7 @@ TOO_DEEP = "expected a JSON object that is nested less deeply"
 
 def read(lines: Lines, tagged: bool | None, columns: ColumnNames) -> Iterator[Sentence]:
     """Yield the sentences; every other list with a string or number for each word is a column."""
-    word_key, tag_key = columns.word or "words", columns.tag or "tags"
+    word_key, tag_key = keys_of(columns)
     known = {word_key, tag_key, *OWN_KEYS}
     for line in lines:
         if not line.strip(" \t"):
@@ -46,6 +46,12 @@ def read(lines: Lines, tagged: bool | None, columns: ColumnNames) -> Iterator[Se
             check_lists(record, others, len(words), columns, lines)
         if words or not tagged:
             yield Sentence(words, tags, ("jsonl", line), line=lines.number, columns=others or None)
+
+
+def keys_of(columns: ColumnNames) -> tuple[str, str]:
+    """Return the keys of words and tags."""
+    word, tag = columns.elsewhere
+    return word or "words", tag or "tags"
 
 
 def read_columns(record: dict[str, Any], count: int, keys: set[str]) -> dict[str, list[str]]:
@@ -123,9 +129,10 @@ def write(sentence: Sentence, columns: ColumnNames) -> str:
 def new_object(sentence: Sentence, line: str, columns: ColumnNames) -> dict[str, Any]:
     """Make the object of a sentence from the line it was read from: words, tags and the like are replaced."""
     record: dict[str, Any] = json.loads(line)
-    record[columns.word or "words"] = list(check_cells(sentence.words, ""))
+    word_key, tag_key = keys_of(columns)
+    record[word_key] = list(check_cells(sentence.words, ""))
     if sentence.tags is not None:
-        record[columns.tag or "tags"] = list(check_cells(sentence.tags, ""))
+        record[tag_key] = list(check_cells(sentence.tags, ""))
     for name, values in (sentence.columns or {}).items():
         record.setdefault(name, list(values))
     for key in ("probabilities", "nbest") if sentence.retagged else ():

@@ -151,9 +151,15 @@ class CRF(Estimator):
         )
         model.period = int(self.number("period", 10, whole=True))
         model.delta = self.number("delta", 1e-5)
-        all_states, all_steps = bool(self.all_possible_states), bool(self.all_possible_transitions)
-        model.chosen = Selection(float(self.min_freq or 0.0), all_states, all_steps, edges=False, zeros=True)
+        all_states, all_steps = self.flag("all_possible_states"), self.flag("all_possible_transitions")
+        model.chosen = Selection(self.number("min_freq", 0.0), all_states, all_steps, edges=False, zeros=True)
         return model
+
+    def flag(self, name: str) -> bool:
+        """Return a setting that is True or False; None is False."""
+        if (value := getattr(self, name)) not in (None, False, True):
+            raise TrainingError(f"{name}: expected True or False, got {value!r}")
+        return bool(value)
 
     def number(self, name: str, default: float, whole: bool = False) -> float:
         """Return a setting that is a number from 0 up, and not infinite; a whole one may be a float, as in CRFsuite."""
