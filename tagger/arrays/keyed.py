@@ -19,6 +19,11 @@ def find_keys(table: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """Return the index of each key (n,) in an ascending table, -1 for absent keys."""
     if not len(table):
         return np.full(keys.shape, -1, np.int64)
+    cells = int(table[-1]) + 1
+    if cells <= min(MAX_DENSE_CELLS, CELLS_PER_KEY * keys.size):
+        places = np.full(cells + 1, -1, np.int64)  # the last cell is for keys outside of the table
+        places[table] = np.arange(len(table))
+        return places[np.where((keys < 0) | (keys > cells), cells, keys)]
     index = np.minimum(np.searchsorted(table, keys), len(table) - 1)
     return np.where(table[index] == keys, index, -1)
 
@@ -35,6 +40,15 @@ def count_keys(keys: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
     counts = np.bincount(keys, minlength=cells)
     distinct = np.flatnonzero(counts > 0)
     return distinct, counts[distinct]
+
+
+def number_keys(keys: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct keys, ascending, and the place of each key among them."""
+    if sorting_is_faster(keys, cells):
+        return np.unique(keys, return_inverse=True)
+    present = np.zeros(cells, bool)
+    present[keys] = True
+    return np.flatnonzero(present), (np.cumsum(present, dtype=np.int64) - 1)[keys]
 
 
 def sum_by_key(keys: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

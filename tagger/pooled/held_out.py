@@ -63,9 +63,7 @@ class ParameterCounts:
         begins = np.cumsum(corpus.lengths) - corpus.lengths
         is_used = np.zeros(len(corpus.tags), bool)
         is_used[consecutive(begins[sentences], corpus.lengths[sentences])] = True
-        features = self.tables.gradient(
-            is_used[self.events[0]].astype(np.float64), lambda f, items: list(map(f, items))
-        )
+        features = self.tables.gradient(is_used[self.events[0]].astype(np.float64))
         features[self.steps.params] += self.steps.gradient(is_used[self.step_tokens])
         part = replace(
             corpus,

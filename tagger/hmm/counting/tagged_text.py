@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagger.arrays.caching import cached_property
+from tagger.arrays.keyed import number_keys
 from tagger.arrays.ragged import consecutive
 from tagger.corpus.partial import OPEN, Choices, read_tags
 from tagger.hmm.transitions import Steps
@@ -50,7 +51,7 @@ class TaggedText:
         """
         begins = np.cumsum(self.lengths) - self.lengths
         tokens = consecutive(begins[sentences], self.lengths[sentences])
-        occurring, tags = np.unique(self.tags[tokens], return_inverse=True)
+        occurring, tags = number_keys(self.tags[tokens], self.K)
         tag_set, lengths, written = [self.tag_set[k] for k in occurring], self.lengths[sentences], self.lexicon.words
         lexicon, places = Lexicon.with_places(written.encoded, self.words[tokens], tags, len(tag_set))
         seen = fingerprints(written.encoded, self.words[tokens], lengths)
