@@ -38,7 +38,7 @@ def propose_without(
     rest = [sentences[i] for i in others.tolist()]
     settings = {"partial": model.partial, "scheme": NO_SCHEME if corpus.allowed is None else AUTO}
     lengths, classes = corpus.lengths[others], corpus.features.classes
-    _, of_others = cross_fit(settings, rest, lengths, model.classes_, threshold, threads, classes)
+    _, of_others = cross_fit(settings, rest, lengths, model.classes_, threshold, threads, classes=classes)
     begins = np.cumsum(corpus.lengths) - corpus.lengths
     here, there = (consecutive(begins[some], corpus.lengths[some]) for some in (others, fold))
     proposal = joined([of_others, cross_fitted.only(there)]).only(np.argsort(np.append(here, there)))

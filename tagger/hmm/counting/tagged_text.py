@@ -34,10 +34,15 @@ class TaggedText:
     @classmethod
     def of(cls, sentences: Sequence[Sentence], partial: bool) -> TaggedText:
         """Number the words and tags of sentences, none of them empty; with `partial`, tags may leave a choice."""
-        tag_set, tags, choices = read_tags(sentences, partial)
         written = [sentence.words for sentence in sentences]
-        lengths = np.array(list(map(len, written)))
-        windows = Windows.of(written, margin=0)
+        windows, lengths = Windows.of(written, margin=0), np.array(list(map(len, written)))
+        return cls.numbered(*read_tags(sentences, partial), windows, lengths)
+
+    @classmethod
+    def numbered(
+        cls, tag_set: list[str], tags: np.ndarray, choices: Choices, windows: Windows, lengths: np.ndarray
+    ) -> TaggedText:
+        """Count the words and tags of sentences of these lengths, none of them empty, that are numbered already."""
         closed, ids = tags != OPEN, windows.at(0)
         seen = fingerprints(windows.encoded, ids, lengths)
         lexicon, places = Lexicon.with_places(windows.encoded, ids[closed], tags[closed], len(tag_set))
