@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tagger.arrays import keyed
-from tagger.arrays.keyed import KeyedValues, count_keys, find_keys, number_keys, sum_by_key
+from tagger.arrays.keyed import KeyedValues, count_keys, find_keys, number_keys, stable_order, sum_by_key
 from tagger.arrays.ragged import RaggedRows, sums_to
 
 
@@ -60,6 +60,16 @@ def test_keys_are_found_in_a_table_and_nowhere_else(dense, dtype, monkeypatch):
     if dtype in (np.int32, np.int64):
         assert find_keys(table, np.full((2, 3), -1, dtype)).tolist() == [[-1] * 3] * 2
     assert find_keys(table, wanted[:0]).tolist() == []
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint64])
+@pytest.mark.parametrize("count", [0, 1, 2, 300, 5000])
+def test_keys_are_sorted_with_equal_ones_by_place(count, dtype, monkeypatch):
+    monkeypatch.setattr(keyed, "MIN_VECTORIZED", 0)
+    random, most = np.random.default_rng(count), np.iinfo(dtype).max
+    for distinct in (1, 20, most):
+        keys = random.integers(0, distinct, count, dtype, endpoint=True)
+        assert stable_order(keys).tolist() == np.argsort(keys, kind="stable").tolist()
 
 
 def test_cells_become_rows_and_rows_know_their_entries():

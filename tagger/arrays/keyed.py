@@ -12,6 +12,8 @@ from tagger.arrays.hash_index import KeyIndex
 MAX_DENSE_CELLS = 1 << 22  # of a dense array
 ALWAYS_DENSE_CELLS = 1 << 16  # up to here a dense array is faster for any number of keys
 CELLS_PER_KEY = 32  # with more cells per key, sorting is faster
+MIN_VECTORIZED = 4000  # keys; fewer are sorted faster by a stable sort
+PLACE_BITS = 31  # of the place of a key among others
 SLOTS_PER_KEY = 8  # so that about one absent key in this many has to be searched for
 
 
@@ -60,6 +62,25 @@ def sum_by_key(keys: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.nd
     sums = np.bincount(keys, weights=weights, minlength=cells)
     distinct = np.flatnonzero(sums > 0)
     return distinct, sums[distinct], sums[keys]
+
+
+def stable_order(keys: np.ndarray) -> np.ndarray:
+    """Return the order that sorts keys, equal ones by place, as a stable `np.argsort` does.
+
+    Of thousands of numbers of 64 bits it takes a quarter of the time: NumPy's other sorts are vectorised.
+    """
+    if len(keys) < MIN_VECTORIZED:
+        return np.argsort(keys, kind="stable")
+    order = np.argsort(keys)
+    ascending = keys[order]
+    # One number for each key, its rank among the distinct ones and then its place: they are all different.
+    numbers = np.zeros(len(keys), np.int64)
+    np.cumsum(ascending[1:] != ascending[:-1], out=numbers[1:])
+    numbers <<= PLACE_BITS
+    numbers |= order
+    numbers.sort()
+    numbers &= (1 << PLACE_BITS) - 1
+    return numbers
 
 
 class AscendingKeys:
