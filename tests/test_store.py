@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tagger import CRFTagger, HMMTagger, Sentence, load_model, save_model
+from tagger.arrays.npz import write_archive
 from tagger.errors import FileError, ModelError
 from tagger.models.store import FORMAT
 
@@ -459,3 +460,24 @@ def test_a_guesser_of_the_largest_counts_still_guesses(tmp_path):
     model = load_model(path)
     (P,) = model.predict_marginals([["dogs", long, "re" + long]])
     np.testing.assert_allclose(np.sum(P, axis=1), 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_arrays_compressed_ahead_give_the_bytes_of_zipfile(threads, tmp_path):
+    random = np.random.default_rng(0)
+    arrays = {
+        "seen": random.integers(0, 40, 300_000).astype(np.uint8),
+        "weights": random.normal(size=(100, 700)).astype(np.float32),
+        "zeros": np.zeros(1 << 20),
+        "nothing": np.empty(0, np.uint16),
+    }
+    with (tmp_path / "ours").open("w+b") as stream:
+        write_archive(stream, arrays, threads=threads)
+    with zipfile.ZipFile(tmp_path / "plain", "w") as members:
+        for name, array in arrays.items():
+            member = zipfile.ZipInfo(f"{name}.npy")
+            member.compress_type = zipfile.ZIP_DEFLATED
+            with members.open(member, "w", force_zip64=True) as out:
+                np.lib.format.write_array(out, array, version=(1, 0))
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "plain").read_bytes()
+    assert np.load(tmp_path / "ours")["weights"].tolist() == arrays["weights"].tolist()

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import copy
 import inspect
+import io
 import json
 import math
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import repeat
 from typing import IO, Any
 
 import numpy as np
@@ -207,14 +210,46 @@ def open_archive(name: str, opened: IO[bytes] | None = None) -> Iterator[Archive
         raise ModelError(f"cannot read {name}: {reason(error)}") from error
 
 
-def write_archive(stream: IO[bytes], arrays: Arrays, compressed: bool = True) -> None:
-    """Write an .npz file without timestamps: equal arrays give equal bytes."""
-    with zipfile.ZipFile(stream, "w") as members:
-        for name, array in arrays.items():
+class Deflated:
+    """A compressor for `zipfile` whose output is there already."""
+
+    def __init__(self, output: bytes) -> None:
+        self.output = output
+
+    def compress(self, data: bytes) -> bytes:
+        """Take data, which are part of the output."""
+        return b""
+
+    def flush(self) -> bytes:
+        """Return the output."""
+        return self.output
+
+
+def write_archive(stream: IO[bytes], arrays: Arrays, compressed: bool = True, threads: int = 1) -> None:
+    """Write an .npz file without timestamps: equal arrays give equal bytes, compressed by any number of threads."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(threads) as pool, zipfile.ZipFile(stream, "w") as members:
+        deflated = pool.map(deflate, arrays.values()) if compressed else repeat(None)
+        for (name, array), compressor in zip(arrays.items(), deflated, strict=False):
             member = zipfile.ZipInfo(f"{name}.npy")  # its default date is 1980
             member.compress_type = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
             with members.open(member, "w", force_zip64=True) as out:
-                np.lib.format.write_array(out, little_endian(array), version=(1, 0), allow_pickle=False)
+                if compressor:  # an attribute that is not public: without it, zipfile writes the same bytes later
+                    out._compressor = compressor  # type: ignore[attr-defined]
+                write_array(out, array)
+
+
+def deflate(array: np.ndarray) -> Deflated:
+    """Compress an array with its header, as `zipfile` does; threads can do so at the same time."""
+    content, compressor = io.BytesIO(), zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    write_array(content, array)
+    return Deflated(compressor.compress(content.getbuffer()) + compressor.flush())
+
+
+def write_array(stream: IO[bytes], array: np.ndarray) -> None:
+    """Write an array with a header of version 1."""
+    np.lib.format.write_array(stream, little_endian(array), version=(1, 0), allow_pickle=False)
 
 
 def little_endian(array: np.ndarray) -> np.ndarray:

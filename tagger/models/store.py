@@ -28,6 +28,7 @@ from tagger.errors import CorpusError, FileError, MissingModelError, ModelError
 from tagger.escaping import quote, shortened
 from tagger.features.word_classes import WordClasses, read_clusters
 from tagger.files.reading import open_seekable, reason
+from tagger.files.resources import available_cores
 from tagger.files.writing import atomic_writer
 from tagger.models.base import Tagger
 from tagger.models.card import check_card, restore_card
@@ -70,7 +71,8 @@ def save_model(model: Tagger, path: str | os.PathLike[str]) -> None:
     if not hasattr(model, "classes_"):
         raise ModelError(f"{os.fspath(path)}: expected a fitted tagger to save. Call fit first.")
     check_card(model.card_, os.fspath(path))
-    write(path, description(model), {"seen": model.seen_} | model.arrays())
+    threads = getattr(model, "threads", 1) or available_cores()
+    write(path, description(model), {"seen": model.seen_} | model.arrays(), threads)
 
 
 def description(model: Tagger) -> dict[str, Any]:
@@ -208,12 +210,12 @@ def restore_classes(name: str, stream: IO[bytes]) -> WordClasses:
         return classes
 
 
-def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Arrays) -> None:
+def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Arrays, threads: int = 1) -> None:
     """Write a description and arrays to a file, atomically."""
     meta = {"format": FORMAT, "program": __version__} | meta
     text = json.dumps(meta, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
     with atomic_writer(path) as stream:
-        write_archive(stream, {"meta": np.frombuffer(text, np.uint8)} | arrays)
+        write_archive(stream, {"meta": np.frombuffer(text, np.uint8)} | arrays, threads=threads)
 
 
 @contextlib.contextmanager
