@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tagger.arrays import keyed
-from tagger.arrays.keyed import KeyedValues, count_keys, find_keys, number_keys, stable_order, sum_by_key
+from tagger.arrays.keyed import KeyedValues, count_keys, find_keys, first_places, number_keys, stable_order, sum_by_key
 from tagger.arrays.ragged import RaggedRows, sums_to
 
 
@@ -64,12 +64,14 @@ def test_keys_are_found_in_a_table_and_nowhere_else(dense, dtype, monkeypatch):
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint64])
 @pytest.mark.parametrize("count", [0, 1, 2, 300, 5000])
-def test_keys_are_sorted_with_equal_ones_by_place(count, dtype, monkeypatch):
+def test_equal_keys_are_sorted_by_place(count, dtype, monkeypatch):
     monkeypatch.setattr(keyed, "MIN_VECTORIZED", 0)
     random, most = np.random.default_rng(count), np.iinfo(dtype).max
     for distinct in (1, 20, most):
         keys = random.integers(0, distinct, count, dtype, endpoint=True)
         assert stable_order(keys).tolist() == np.argsort(keys, kind="stable").tolist()
+        _, *places = np.unique(keys, return_index=True, return_inverse=True)
+        assert [own.tolist() for own in first_places(keys)] == [own.tolist() for own in places]
 
 
 def test_cells_become_rows_and_rows_know_their_entries():

@@ -83,6 +83,17 @@ def stable_order(keys: np.ndarray) -> np.ndarray:
     return numbers
 
 
+def first_places(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first place of each distinct key, by ascending key, and the number of every key among those."""
+    order = stable_order(keys)
+    ascending = keys[order]
+    is_first = np.ones(len(keys), bool)
+    is_first[1:] = ascending[1:] != ascending[:-1]
+    numbers = np.empty(len(keys), np.int64)
+    numbers[order] = np.cumsum(is_first) - 1
+    return order[is_first], numbers
+
+
 class AscendingKeys:
     """Sorted integers: found by bisection at first, by a hash index after more lookups than there are integers."""
 
