@@ -60,6 +60,7 @@ def test_keys_are_found_in_a_table_and_nowhere_else(dense, dtype, monkeypatch):
     if dtype in (np.int32, np.int64):
         assert find_keys(table, np.full((2, 3), -1, dtype)).tolist() == [[-1] * 3] * 2
     assert find_keys(table, wanted[:0]).tolist() == []
+    assert find_keys(np.array([50, 3], dtype), wanted).dtype == np.int64  # as of a damaged file: anything but an error
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint64])

@@ -24,7 +24,7 @@ def find_keys(table: np.ndarray, keys: np.ndarray) -> np.ndarray:
     cells = int(table[-1]) + 1
     if cells <= min(MAX_DENSE_CELLS, CELLS_PER_KEY * keys.size):
         places = np.full(cells + 1, -1, np.int64)  # the last cell is for keys outside of the table
-        places[table] = np.arange(len(table))
+        places[np.minimum(table, cells)] = np.arange(len(table))  # the table of a damaged file may not ascend
         return places[np.where((keys < 0) | (keys > cells), cells, keys)]
     index = np.minimum(np.searchsorted(table, keys), len(table) - 1)
     return np.where(table[index] == keys, index, -1)
