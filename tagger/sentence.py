@@ -170,6 +170,7 @@ def open_tokens(sentences: Iterable[Sentence]) -> int:
     return sum(
         tag == ANY and any(map(str.isalnum, word))
         for sentence in sentences
+        if ANY in (sentence.tags or ())
         for word, tag in zip(sentence.words, sentence.tags or (), strict=False)
     )
 

@@ -12,6 +12,8 @@ from tagger.arrays.hash_index import KeyIndex
 MAX_DENSE_CELLS = 1 << 22  # of a dense array
 ALWAYS_DENSE_CELLS = 1 << 16  # up to here a dense array is faster for any number of keys
 CELLS_PER_KEY = 32  # with more cells per key, sorting is faster
+MIN_VECTORIZED = 4000  # keys; fewer are sorted faster by a stable sort
+PLACE_BITS = 31  # of the place of a key among others
 SLOTS_PER_KEY = 8  # so that about one absent key in this many has to be searched for
 
 
@@ -19,6 +21,11 @@ def find_keys(table: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """Return the index of each key (n,) in an ascending table, -1 for absent keys."""
     if not len(table):
         return np.full(keys.shape, -1, np.int64)
+    cells = int(table[-1]) + 1
+    if cells <= min(MAX_DENSE_CELLS, CELLS_PER_KEY * keys.size):
+        places = np.full(cells + 1, -1, np.int64)  # the last cell is for keys outside of the table
+        places[np.minimum(table, cells)] = np.arange(len(table))  # the table of a damaged file may not ascend
+        return places[np.where((keys < 0) | (keys > cells), cells, keys)]
     index = np.minimum(np.searchsorted(table, keys), len(table) - 1)
     return np.where(table[index] == keys, index, -1)
 
@@ -37,6 +44,15 @@ def count_keys(keys: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
     return distinct, counts[distinct]
 
 
+def number_keys(keys: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct keys, ascending, and the place of each key among them."""
+    if sorting_is_faster(keys, cells):
+        return np.unique(keys, return_inverse=True)
+    present = np.zeros(cells, bool)
+    present[keys] = True
+    return np.flatnonzero(present), (np.cumsum(present, dtype=np.int64) - 1)[keys]
+
+
 def sum_by_key(keys: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sum positive weights by key: return the distinct keys, ascending, their sums, and the sum at every given key."""
     if sorting_is_faster(keys, cells):
@@ -46,6 +62,36 @@ def sum_by_key(keys: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.nd
     sums = np.bincount(keys, weights=weights, minlength=cells)
     distinct = np.flatnonzero(sums > 0)
     return distinct, sums[distinct], sums[keys]
+
+
+def stable_order(keys: np.ndarray) -> np.ndarray:
+    """Return the order that sorts keys, equal ones by place, as a stable `np.argsort` does.
+
+    Of thousands of numbers of 64 bits it takes a quarter of the time: NumPy's other sorts are vectorised.
+    """
+    if len(keys) < MIN_VECTORIZED:
+        return np.argsort(keys, kind="stable")
+    order = np.argsort(keys)
+    ascending = keys[order]
+    # One number for each key, its rank among the distinct ones and then its place: they are all different.
+    numbers = np.zeros(len(keys), np.int64)
+    np.cumsum(ascending[1:] != ascending[:-1], out=numbers[1:])
+    numbers <<= PLACE_BITS
+    numbers |= order
+    numbers.sort()
+    numbers &= (1 << PLACE_BITS) - 1
+    return numbers
+
+
+def first_places(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first place of each distinct key, by ascending key, and the number of every key among those."""
+    order = stable_order(keys)
+    ascending = keys[order]
+    is_first = np.ones(len(keys), bool)
+    is_first[1:] = ascending[1:] != ascending[:-1]
+    numbers = np.empty(len(keys), np.int64)
+    numbers[order] = np.cumsum(is_first) - 1
+    return order[is_first], numbers
 
 
 class AscendingKeys:

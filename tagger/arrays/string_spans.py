@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagger.arrays.caching import cached_property
+from tagger.arrays.keyed import first_places
 from tagger.arrays.ragged import consecutive, ranges
 
 P = 0x9E3779B97F4A7C15  # odd: 2^64 over the golden ratio
@@ -224,7 +225,7 @@ def distinct(spans: StringSpans) -> tuple[np.ndarray, np.ndarray]:
     undecided = np.flatnonzero(spans.present)  # more than one round only where hashes collide
     count = 0
     while undecided.size:
-        _, first, inverse = np.unique(keys[undecided], return_index=True, return_inverse=True)
+        first, inverse = first_places(keys[undecided])
         firsts.append(undecided[first])
         same = encoded.equal(undecided, encoded, undecided[first][inverse])
         ids[undecided[same]] = count + inverse[same]

@@ -14,6 +14,7 @@ import numpy as np
 
 from tagger.arrays.caching import cached_property
 from tagger.arrays.hash_index import HashIndex
+from tagger.arrays.keyed import stable_order
 from tagger.arrays.npz import Archive, Arrays, narrow
 from tagger.arrays.ragged import sums_to
 from tagger.arrays.string_spans import SPANS_TOGETHER, ByteStrings, StringSpans, hash_of
@@ -38,7 +39,7 @@ class StringTable:
     def build(cls, strings: Sequence[str] | StringSpans | ByteStrings) -> tuple[StringTable, np.ndarray]:
         """Build the table of distinct strings, and return it with the id of each string."""
         encoded = strings if isinstance(strings, ByteStrings) else as_spans(strings).encoded()
-        order = np.argsort(encoded.hashes, kind="stable")
+        order = stable_order(encoded.hashes)
         ids = np.empty(len(order), np.int64)
         ids[order] = np.arange(len(order))
         return cls(encoded.take(order).compact(), encoded.hashes[order]), ids

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tagger.cli.console import print_message, skipped_lines
@@ -131,7 +132,7 @@ def corpus_warnings(sentences: Sequence[Sentence], partial: bool | None) -> list
         messages.append(f"warning: a sentence of the corpus has {longest:,} tokens: {SENTENCE_ADVICE}")
     if len(sentences) == 1:
         messages.append(f"warning: the corpus has one sentence only: {SENTENCE_ADVICE}")
-    tags = {tag for sentence in sentences for tag in sentence.tags or ()}
+    tags = set(chain.from_iterable(sentence.tags or () for sentence in sentences))
     if len(tags) >= MIN_TAGS_DOUBTED and (count := sum(map(len, sentences))) < 2 * len(tags):
         messages.append(f"warning: the corpus has {len(tags):,} tags for {count:,} tokens: are they tags?")
     if names := find_header(sentences):

@@ -228,11 +228,11 @@ def training_scheme(scheme: str, sentences: Sequence[Sentence], tag_set: Sequenc
     TrainingError
         If the corpus breaks the rules of the given scheme, with the place of the first violation.
     """
+    if scheme == NO_SCHEME:
+        return None
     tags, y = set(tag_set), [sentence.tags or () for sentence in sentences]
     if scheme == AUTO:
         return recognize_scheme(y, tags)
-    if scheme == NO_SCHEME:
-        return None
     if scheme not in SCHEMES:
         raise TrainingError(f"scheme: expected {', '.join([AUTO, *SCHEMES, NO_SCHEME])}, got {quote(scheme)}")
     if not fits(scheme, tags):

@@ -42,14 +42,15 @@ from tagger.features.template import (
     token_values,
     valued_sources,
 )
+from tagger.features.token_values import TokenValues
 from tagger.features.valued import ALL, Selection
 from tagger.features.word_classes import WordClasses
 from tagger.files.resources import available_cores, return_freed_memory
+from tagger.hmm.counting.tagged_text import TaggedText
 from tagger.hmm.tagger import HMMTagger
 from tagger.normalization import NFC, NormalizationForm
 from tagger.sentence import Sentence
 from tagger.words.lexicon import Lexicon
-from tagger.words.overlap import fingerprints
 from tagger.words.windows import Windows
 
 if TYPE_CHECKING:
@@ -101,6 +102,33 @@ class FeatureLimits(NamedTuple):
 
 
 @dataclass(frozen=True)
+class ObservedText:
+    """A tagged text as the templates look at it."""
+
+    windows: Windows  # of words, or of tuples of a word and the values of sources
+    valued: TokenValues | None  # numbers and dicts
+    text: TaggedText
+
+    @classmethod
+    def of(
+        cls,
+        plan: CorpusPlan,
+        sentences: Sequence[Sentence],
+        tags: np.ndarray,
+        choices: Choices,
+        selection: Selection = ALL,
+    ) -> ObservedText:
+        """Number the words of sentences with these tags (N,)."""
+        templates, words = plan.templates(), [sentence.words for sentence in sentences]
+        observe = Observer(plan.form, sources_of(templates), plan.lists, valued_sources(templates), plan.function)
+        observed = observe(sentences)
+        windows = Windows.of(observed, margin(templates))
+        by_word = Windows.of(words, 0) if observe.sources else windows
+        text = TaggedText.numbered(plan.tag_set, tags, choices, by_word, np.array(list(map(len, words))))
+        return cls(windows, token_values(templates, observed, selection.zeros), text)
+
+
+@dataclass(frozen=True)
 class EncodedPart:
     """Sentences as numbers, with the features that occur in them, and what was counted."""
 
@@ -129,13 +157,14 @@ def encode_corpus(
     plan = CorpusPlan(tag_set, scheme, separator, template, name, classes, lists, form_of(init), function)
     trained = trained_lengths([sentence.words for sentence in sentences])
     limits = FeatureLimits(settings.min_count, settings.min_pair_count, settings.selection())
-    part = encode_sentences(plan, sentences, tags, choices, trained, limits)
+    observed = ObservedText.of(plan, sentences, tags, choices, limits.selection)
+    part = encode_text(plan, observed, trained, limits)
     return_freed_memory()
     corpus, lexicon = part.corpus, part.lexicon
     threshold = threshold_of(settings, init, K, bool(column_names(templates)))
     hmm, missed = None, 0
     if threshold is not None:
-        corpus, hmm, missed = add_candidates(corpus, settings, sentences, init, tag_set, threshold, scheme)
+        corpus, hmm, missed = add_candidates(corpus, settings, sentences, observed.text, init, threshold, scheme)
         lexicon = lexicon if init else hmm.lexicon_  # the same words and counts
         return_freed_memory()
     all_steps = np.arange(K * K, dtype=np.int64) if settings.selection().all_transitions else None
@@ -144,28 +173,12 @@ def encode_corpus(
     return continue_from(init, encoding, part.counts) if init else encoding
 
 
-def encode_sentences(
-    plan: CorpusPlan,
-    sentences: Sequence[Sentence],
-    tags: np.ndarray,
-    choices: Choices,
-    trained: np.ndarray,
-    limits: FeatureLimits,
-) -> EncodedPart:
-    """Encode sentences with these tags (N,), of each of which `trained` tokens are learned from."""
-    templates, K = plan.templates(), len(plan.tag_set)
-    tag_parts = TagParts(plan.tag_set, plan.separator)
-    words = [sentence.words for sentence in sentences]
-    observe = Observer(plan.form, sources_of(templates), plan.lists, valued_sources(templates), plan.function)
-    observed = observe(sentences)
-    windows = Windows.of(observed, margin(templates))
-    valued = token_values(templates, observed, limits.selection.zeros)
-    by_word = Windows.of(words, 0) if observe.sources else windows
-    lengths, allowed = np.array(list(map(len, words))), allowed_steps(plan.scheme, plan.tag_set)
+def encode_text(plan: CorpusPlan, observed: ObservedText, trained: np.ndarray, limits: FeatureLimits) -> EncodedPart:
+    """Encode a text, of each sentence of which `trained` tokens are learned from."""
+    templates, tag_parts, K = plan.templates(), TagParts(plan.tag_set, plan.separator), len(plan.tag_set)
+    windows, valued, text = observed.windows, observed.valued, observed.text
+    tags, choices, lengths, allowed = text.tags, text.choices, text.lengths, allowed_steps(plan.scheme, plan.tag_set)
     trained = legal_lengths(trained, lengths, tags, allowed)
-    seen = fingerprints(by_word.encoded, by_word.at(0), lengths)
-    fixed = tags != OPEN
-    lexicon = Lexicon.of(by_word.encoded, by_word.at(0)[fixed], tags[fixed], K)
     # The lexicon counts all tokens; weights are learned from those that are kept.
     kept = ranges(lengths) < np.repeat(trained, lengths)  # (N,)
     windows, tags, choices = windows.only(kept, trained, margin(templates)), tags[kept], choices.only(kept)
@@ -180,7 +193,7 @@ def encode_sentences(
     corpus = EncodedCorpus(
         features, values, windows, trained, tags, choices, K, tag_parts, allowed=allowed, valued=valued
     )
-    return EncodedPart(corpus, counts, lexicon, seen)
+    return EncodedPart(corpus, counts, text.lexicon, text.seen)
 
 
 def scheme_of(
@@ -222,8 +235,8 @@ def add_candidates(
     corpus: EncodedCorpus,
     settings: CRFTagger,
     sentences: Sequence[Sentence],
+    text: TaggedText,
     init: CRFTagger | None,
-    tag_set: list[str],
     threshold: float,
     scheme: str | None,
 ) -> tuple[EncodedCorpus, HMMTagger, int]:
@@ -235,7 +248,7 @@ def add_candidates(
     if init is not None:
         hmm = init.proposer_
         assert hmm is not None  # it has a threshold
-        if new := sorted(set(tag_set) - set(hmm.classes_)):
+        if new := sorted(set(text.tag_set) - set(hmm.classes_)):
             known = "expected only tags of its model, whose HMM proposes no others"
             raise TrainingError(f"init: {known}, got also {quote(' '.join(new))}. Rename them, or train without init.")
         words = [s.words[:n] for s, n in zip(sentences, corpus.lengths.tolist(), strict=True)]
@@ -244,7 +257,7 @@ def add_candidates(
         threads = settings.threads or available_cores()
         chosen = {"partial": settings.partial, "scheme": NO_SCHEME if corpus.allowed is None else AUTO}
         classes = corpus.features.classes
-        hmm, proposal = cross_fit(chosen, sentences, corpus.lengths, tag_set, threshold, threads, classes)
+        hmm, proposal = cross_fit(chosen, sentences, corpus.lengths, text.tag_set, threshold, threads, text, classes)
         hmm.scheme_ = scheme
     with_right, is_right, missed = with_gold(proposal, corpus.tags, corpus.choices, threshold)
     return replace(corpus, proposal=with_right, is_right=is_right, cross_fitted=proposal), hmm, missed

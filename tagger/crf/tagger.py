@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -166,7 +167,7 @@ class CRFTagger(Tagger):
         check_dev_set(self, dev)
         trainer = self.trainer(corpus, layout, sentences)
         trainer.check_memory()
-        prints = training_fingerprints(self, sentences, dev, init, corpus.valued) if checkpoint else {}
+        prints = partial(training_fingerprints, self, sentences, dev, init, corpus.valued)
         learn_weights(self, trainer, corpus_size(sentences), dev, watch, checkpoint, prints)
         return self
 
@@ -228,8 +229,7 @@ class CRFTagger(Tagger):
     def set_weights(self, weights: ChainWeights) -> None:
         """Set all weights; those of features without values are rounded."""
         set_rounded(self, weights.features)
-        chain = (weights.start, weights.transitions, weights.end)
-        self.start_, self.transitions_, self.end_ = (scores.astype(np.float32) for scores in chain)
+        self.start_, self.transitions_, self.end_ = (scores.astype(np.float32) for scores in weights[1:4])
         self.trigrams_ = TagTrigrams(len(self.classes_), self.trigram_keys_, rounded(weights.trigrams))
         self.posterior_weight_ = weights.posterior.astype(np.float32)
 

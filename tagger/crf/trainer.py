@@ -199,7 +199,7 @@ def learn_weights(
     dev: Sequence[Sentence] | None,
     watch: ProgressCallback,
     checkpoint: Checkpoint | None,
-    fingerprints: dict[str, str],
+    fingerprints: Callable[[], dict[str, str]],
 ) -> None:
     """Let a trainer find the weights of a model, with all that belongs to a training; `size` is that of the corpus."""
     from threadpoolctl import threadpool_limits

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.keyed import find_keys
+from tagger.arrays.keyed import count_keys, find_keys, number_keys
 from tagger.arrays.npz import Archive, Arrays, narrow
 from tagger.arrays.ragged import RaggedRows
 from tagger.arrays.string_spans import StringSpans, distinct
@@ -275,7 +275,7 @@ def learn_values(spans: dict[str, StringSpans]) -> tuple[StringTable, dict[str, 
 
 def pair_counts(words: np.ndarray, columns: np.ndarray, W: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Count the distinct pairs of a word and one of W columns: their words, their columns, their counts."""
-    pairs, counts = np.unique(words.astype(np.int64) * W + columns, return_counts=True)
+    pairs, counts = count_keys(words.astype(np.int64) * W + columns, (int(words.max(initial=0)) + 1) * W)
     return pairs // W, pairs % W, counts
 
 
@@ -288,7 +288,7 @@ def count_parameters(
     number of the key · (K + A + K²) + column; and the counts of those.
     """
     there = keys >= 0
-    distinct_keys, inverse = np.unique(keys[there], return_inverse=True)
+    distinct_keys, inverse = number_keys(keys[there], int(keys.max(initial=0)) + 1)
     is_part = (columns >= tag_parts.K) & (columns < tag_parts.columns)
     whole = np.where(is_part, 0, counts)  # a token counts once, not once more for each part of its tag
     frequent = np.bincount(inverse, weights=whole[there], minlength=len(distinct_keys)) >= min_count

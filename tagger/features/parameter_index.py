@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tagger.arrays.keyed import find_keys
+from tagger.arrays.keyed import AscendingKeys
 from tagger.features.encoder import Features
 from tagger.features.tag_parts import TagParts
 
@@ -18,6 +18,7 @@ class ParameterIndex:
         self.W, self.columns = tag_parts.all_columns, tag_parts.columns_by_tag
         self.K, self.first_pair = tag_parts.K, tag_parts.columns
         self.cells = features.rows.owners * self.W + features.rows.tags  # (P,) ascending
+        self.index = AscendingKeys(self.cells)
 
     def find(self, ids: Iterable[np.ndarray], tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """List the parameters of features `ids`, each (rows,), -1 for none, with the tags (rows,); and their rows."""
@@ -36,7 +37,7 @@ class ParameterIndex:
         for feature in ids:
             present = np.flatnonzero(feature >= 0)
             for column in columns[present].T:
-                place = find_keys(self.cells, np.where(column < 0, -1, feature[present] * self.W + column))
+                place = self.index.find(np.where(column < 0, -1, feature[present] * self.W + column))
                 there = np.flatnonzero(place >= 0)
                 params.append(place[there].astype(np.int32))  # there are far fewer parameters than 2³¹
                 rows.append(present[there].astype(np.int32))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.keyed import find_keys
+from tagger.arrays.keyed import find_keys, stable_order
 from tagger.arrays.npz import MIN_POSITIVE, Archive, Arrays
 from tagger.arrays.ragged import RaggedRows, sums_to
 from tagger.hmm.affixes import NO_KEY, shorten_keys
@@ -118,7 +118,7 @@ def learn_levels(
     for key in keys:
         # A stable sort by key brings the entries of a description together, and those of each of its tags among them.
         order = np.flatnonzero(key[owners] != NO_KEY)
-        order = order[np.argsort(key[owners[order]], kind="stable")]
+        order = order[stable_order(key[owners[order]])]
         of_entry, tag, mass = key[owners[order]], tags[order], share[order]
         new_key = changes(of_entry)
         new_cell = new_key | changes(tag)

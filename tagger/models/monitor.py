@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tagger.arrays.caching import cached_property
 from tagger.models.checkpoint import Checkpoint, State
 from tagger.sentence import Sentence
 
@@ -45,10 +46,15 @@ class TrainingMonitor:
     patience: int  # scorings without a gain
     watch: ProgressCallback
     checkpoint: Checkpoint | None
-    fingerprints: dict[str, str]  # of the training that a checkpoint belongs to
+    fingerprints: Callable[[], dict[str, str]]  # of the training that a checkpoint belongs to
     unit: str = "iteration"
     metric: str = "accuracy"  # of `score`
     state: State = field(init=False)
+
+    @cached_property
+    def prints(self) -> dict[str, str]:
+        """The fingerprints, computed when the first checkpoint is written or read: hashing a corpus takes time."""
+        return self.fingerprints()
 
     def run(self, train: Callable[[TrainingMonitor], tuple[np.ndarray, dict[str, Any]]]) -> dict[str, Any]:
         """Train a model; leave it with the best weights on the dev set, or without one with the last.
@@ -69,7 +75,7 @@ class TrainingMonitor:
         self.begin = time.perf_counter()
         self.state = State(0, weights)
         if self.checkpoint and self.checkpoint.resume:
-            self.state = self.checkpoint.load(self.fingerprints, len(weights), best_size)
+            self.state = self.checkpoint.load(self.prints, len(weights), best_size)
             self.state.weights = self.state.weights.astype(weights.dtype, copy=False)
             self.state.best_weights = self.state.best_weights.astype(weights.dtype, copy=False)
         return self.state
@@ -94,7 +100,7 @@ class TrainingMonitor:
     def save(self) -> None:
         """Write the state to the checkpoint, if there is one."""
         if self.checkpoint:
-            self.checkpoint.save(self.state, self.fingerprints)
+            self.checkpoint.save(self.state, self.prints)
 
     def score_dev(self, scored: np.ndarray | None = None) -> float | None:
         """Score weights on the dev set, by default the present ones, and keep them if they are the best so far."""

@@ -176,7 +176,7 @@ class BiLSTMTagger(Tagger):
                 patience=self.patience,
                 watch=watch,
                 checkpoint=checkpoint,
-                fingerprints=self.training_fingerprints(sentences, dev) if checkpoint else {},
+                fingerprints=lambda: self.training_fingerprints(sentences, dev),
                 unit="epoch",
                 metric=self.metric,
             ).run(train)

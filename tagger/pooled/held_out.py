@@ -38,7 +38,7 @@ def propose_without(
     rest = [sentences[i] for i in others.tolist()]
     settings = {"partial": model.partial, "scheme": NO_SCHEME if corpus.allowed is None else AUTO}
     lengths, classes = corpus.lengths[others], corpus.features.classes
-    _, of_others = cross_fit(settings, rest, lengths, model.classes_, threshold, threads, classes)
+    _, of_others = cross_fit(settings, rest, lengths, model.classes_, threshold, threads, classes=classes)
     begins = np.cumsum(corpus.lengths) - corpus.lengths
     here, there = (consecutive(begins[some], corpus.lengths[some]) for some in (others, fold))
     proposal = joined([of_others, cross_fitted.only(there)]).only(np.argsort(np.append(here, there)))
@@ -63,9 +63,7 @@ class ParameterCounts:
         begins = np.cumsum(corpus.lengths) - corpus.lengths
         is_used = np.zeros(len(corpus.tags), bool)
         is_used[consecutive(begins[sentences], corpus.lengths[sentences])] = True
-        features = self.tables.gradient(
-            is_used[self.events[0]].astype(np.float64), lambda f, items: list(map(f, items))
-        )
+        features = self.tables.gradient(is_used[self.events[0]].astype(np.float64))
         features[self.steps.params] += self.steps.gradient(is_used[self.step_tokens])
         part = replace(
             corpus,

@@ -10,16 +10,25 @@ All of these are sparse 0/1 matrices times the weights; the gradient is the tran
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from tagger.arrays.keyed import number_keys
 from tagger.crf.parameters import EncodedCorpus
 from tagger.features.parameter_index import ParameterIndex
 from tagger.features.token_values import Triples
+from tagger.words.windows import MARKS
+
+MapAll = Callable[[Callable[[Any], Any], Iterable[Any]], list[Any]]  # applies a function to all items
+
+
+def map_in_turn(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    """Apply a function to all items, one after the other."""
+    return list(map(function, items))
 
 
 @dataclass(frozen=True)
@@ -55,25 +64,33 @@ class PairTable:
 class NodeTables:
     """The tables of nodes with these tokens and tags, and the matrices of their features of several words.
 
-    `parts` are slices of the nodes; each has a matrix of its own, so that threads can share the work.
+    `parts` are slices of the nodes; each has a matrix of its own, so that threads can share the work. `map_all` applies
+    a function to all items of a list.
     """
 
     def __init__(
-        self, corpus: EncodedCorpus, tokens: np.ndarray, tags: np.ndarray, parts: Sequence[slice], dtype: np.dtype
+        self,
+        corpus: EncodedCorpus,
+        tokens: np.ndarray,
+        tags: np.ndarray,
+        parts: Sequence[slice],
+        dtype: np.dtype,
+        map_all: MapAll = map_in_turn,
     ) -> None:
         self.tokens, self.tags, self.parts, self.dtype = tokens, tags, parts, dtype
         self.parameters = ParameterIndex(corpus.features, corpus.tag_parts)
-        self.tables = [self.pair_table(corpus, offset) for offset in corpus.features.offsets]
+        self.tables: list[PairTable] = map_all(lambda offset: self.pair_table(corpus, offset), corpus.features.offsets)
         ids = [corpus.token_features(t) for t in corpus.templates_at(None)]
-        self.several = [
-            self.weight_sums([row[tokens[part]] for row in ids], tags[part], corpus.at(tokens[part]).triples())
-            for part in parts
-        ]
+
+        def sums_of_part(part: slice) -> WeightSums:
+            return self.weight_sums([row[tokens[part]] for row in ids], tags[part], corpus.at(tokens[part]).triples())
+
+        self.several: list[WeightSums] = map_all(sums_of_part, parts)
 
     def pair_table(self, corpus: EncodedCorpus, offset: int) -> PairTable:
         """Build the table of all templates of one word at this offset."""
         words, K = corpus.windows.at(offset)[self.tokens].astype(np.int64), corpus.K
-        pairs, index = np.unique(words * K + self.tags, return_inverse=True)
+        pairs, index = number_keys(words * K + self.tags, (len(corpus.windows.words) + MARKS) * K)
         ids = [corpus.word_features(t)[pairs // K] for t in corpus.templates_at(offset)]
         return PairTable(index.astype(np.int32), self.weight_sums(ids, pairs % K))
 
@@ -96,14 +113,14 @@ class NodeTables:
     def sums_of(self, params: np.ndarray, rows: np.ndarray, count: int, values: np.ndarray | None = None) -> WeightSums:
         """Build the sums of `count` rows from the parameters of rows, times their values if they have any."""
         order = np.argsort(rows, kind="stable")
-        distinct, columns = np.unique(params[order], return_inverse=True)
+        distinct, columns = number_keys(params[order], len(self.parameters.cells))
         bounds = np.append(0, np.cumsum(np.bincount(rows, minlength=count))).astype(np.int32)
         amounts = np.ones(len(params), self.dtype) if values is None else values[order]
         matrix = csr_array((amounts, columns.astype(np.int32), bounds), shape=(count, len(distinct)))
         return WeightSums(distinct, matrix)
 
-    def scores(self, weights: np.ndarray, map_all: Callable[..., list[Any]]) -> list[np.ndarray]:
-        """Compute the scores of the nodes of each part; `map_all` applies a function to all items of a list."""
+    def scores(self, weights: np.ndarray, map_all: MapAll = map_in_turn) -> list[np.ndarray]:
+        """Compute the scores of the nodes of each part."""
         w = weights.astype(self.dtype)
         pair_scores = map_all(lambda table: table.sums.scores(w), self.tables)
 
@@ -115,7 +132,7 @@ class NodeTables:
 
         return map_all(part_scores, range(len(self.parts)))
 
-    def gradient(self, residual: np.ndarray, map_all: Callable[..., list[Any]], squares: bool = False) -> np.ndarray:
+    def gradient(self, residual: np.ndarray, map_all: MapAll = map_in_turn, squares: bool = False) -> np.ndarray:
         """Compute the gradient (P,) of the residual (nodes,), summed in a fixed order; or from squared values."""
         gradient = np.zeros(len(self.parameters.cells))
         map_all(lambda table: table.add_gradient(residual, gradient), self.tables)  # each has its own weights

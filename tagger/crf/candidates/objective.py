@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagger.arrays.caching import cached_property
-from tagger.arrays.keyed import find_keys
+from tagger.arrays.keyed import find_keys, number_keys
 from tagger.arrays.npz import narrow
 from tagger.arrays.ragged import consecutive, slices
 from tagger.chain.candidate_kernels import Step, TrellisScores, candidate_sum
@@ -59,7 +59,7 @@ class Pieces:
         self.first_arc = np.append(0, np.cumsum(trellis.sources[1])).astype(np.int32)  # of states after the first ones
         arcs = trellis.arcs(slice(trellis.first, len(trellis.rows)))
         keys = (before * width + here)[arcs.before] * width + np.repeat(here[arcs.states], arcs.widths)
-        distinct, numbers = np.unique(keys, return_inverse=True)
+        distinct, numbers = number_keys(keys, width ** (layout.order + 1))
         self.keys = narrow(distinct)
         self.numbers = numbers.astype(np.int32)  # (arcs,) the place of each arc's key
         # The counts of the right paths, if there is one for each piece.
@@ -169,7 +169,7 @@ class CandidateLikelihood(Objective):
         self.rows = slices(len(pieces.nodes) for pieces in self.pieces)
         self.log_posterior = corpus.proposal.log_posterior[scored]
         tokens_of_nodes, tags = candidates.tokens[scored], candidates.tags[scored]
-        self.tables = NodeTables(corpus, tokens_of_nodes, tags, self.rows, self.dtype)
+        self.tables = NodeTables(corpus, tokens_of_nodes, tags, self.rows, self.dtype, self.map)
         self.arcs = [ArcParameters(pieces.keys, self.layout) for pieces in self.pieces]
         self.residual = np.zeros(len(scored))
         self.steps: list[WeightSums] = []  # of each pack, the weights of features of steps that add up to its arcs

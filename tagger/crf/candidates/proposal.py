@@ -77,15 +77,17 @@ def cross_fit(
     tag_set: list[str],
     threshold: float,
     threads: int = 1,
+    text: TaggedText | None = None,
     classes: WordClasses | None = None,
 ) -> tuple[HMMTagger, Proposal]:
     """Train an HMM with these settings, and propose candidates for the first `lengths` tokens of each sentence.
 
-    The candidates of a fold come from an HMM that is trained on the other folds.
+    The candidates of a fold come from an HMM that is trained on the other folds. `text` is that of the sentences, if
+    there is one already.
     """
     folds = block_folds(len(sentences))
     # Words and tags are numbered once for all folds, unless tags are open: then a part may lack tags of a choice.
-    text = None if settings.get("partial") else TaggedText.of(sentences, partial=False)
+    text = None if settings.get("partial") else text or TaggedText.of(sentences, partial=False)
 
     def propose_for(fold: np.ndarray) -> list[Proposal]:
         others = np.setdiff1d(np.arange(len(sentences)), fold)

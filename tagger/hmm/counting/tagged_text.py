@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagger.arrays.caching import cached_property
+from tagger.arrays.keyed import number_keys
 from tagger.arrays.ragged import consecutive
 from tagger.corpus.partial import OPEN, Choices, read_tags
 from tagger.hmm.transitions import Steps
@@ -33,10 +34,15 @@ class TaggedText:
     @classmethod
     def of(cls, sentences: Sequence[Sentence], partial: bool) -> TaggedText:
         """Number the words and tags of sentences, none of them empty; with `partial`, tags may leave a choice."""
-        tag_set, tags, choices = read_tags(sentences, partial)
         written = [sentence.words for sentence in sentences]
-        lengths = np.array(list(map(len, written)))
-        windows = Windows.of(written, margin=0)
+        windows, lengths = Windows.of(written, margin=0), np.array(list(map(len, written)))
+        return cls.numbered(*read_tags(sentences, partial), windows, lengths)
+
+    @classmethod
+    def numbered(
+        cls, tag_set: list[str], tags: np.ndarray, choices: Choices, windows: Windows, lengths: np.ndarray
+    ) -> TaggedText:
+        """Count the words and tags of sentences of these lengths, none of them empty, that are numbered already."""
         closed, ids = tags != OPEN, windows.at(0)
         seen = fingerprints(windows.encoded, ids, lengths)
         lexicon, places = Lexicon.with_places(windows.encoded, ids[closed], tags[closed], len(tag_set))
@@ -50,7 +56,7 @@ class TaggedText:
         """
         begins = np.cumsum(self.lengths) - self.lengths
         tokens = consecutive(begins[sentences], self.lengths[sentences])
-        occurring, tags = np.unique(self.tags[tokens], return_inverse=True)
+        occurring, tags = number_keys(self.tags[tokens], self.K)
         tag_set, lengths, written = [self.tag_set[k] for k in occurring], self.lengths[sentences], self.lexicon.words
         lexicon, places = Lexicon.with_places(written.encoded, self.words[tokens], tags, len(tag_set))
         seen = fingerprints(written.encoded, self.words[tokens], lengths)

@@ -143,11 +143,14 @@ def learn_crf(
         trainer: Trainer = ShardedPooledTrainer(corpus, layout, **settings, model=model, corpus_sentences=())
     else:
         trainer = ShardedTrainer(corpus, layout, **settings)
-    prints = training_fingerprints(model, None, dev, None) if checkpoint else {}
-    prints |= {"corpus": fingerprint(part.fingerprint for part in surveys)}
+    corpus_print = {"corpus": fingerprint(part.fingerprint for part in surveys)}
     lengths = [part.lengths for part in surveys]
     size = {"sentences": sum(map(len, lengths)), "tokens": int(sum(part.sum() for part in lengths))}
-    learn_weights(model, trainer, size, dev, watch, checkpoint, prints if checkpoint else {})
+
+    def prints() -> dict[str, str]:
+        return training_fingerprints(model, None, dev, None) | corpus_print
+
+    learn_weights(model, trainer, size, dev, watch, checkpoint, prints)
 
 
 def template_columns(model: CRFTagger, names: ColumnNames) -> tuple[str, ...]:

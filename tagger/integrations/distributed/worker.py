@@ -16,7 +16,7 @@ from tagger.corpus.final_marks import MarkChoice
 from tagger.corpus.labels import tag_numbers, training_sentences
 from tagger.corpus.partial import Choices, renumber_tags
 from tagger.crf.candidates.objective import CandidateLikelihood
-from tagger.crf.encode import CorpusPlan, EncodedPart, FeatureLimits, encode_sentences
+from tagger.crf.encode import CorpusPlan, EncodedPart, FeatureLimits, ObservedText, encode_text
 from tagger.crf.objective import Objective, PenalizedLikelihood
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.errors import TrainingError
@@ -111,7 +111,8 @@ def part_of(job: Job, shard: Shard, plan: Plan) -> EncodedPart:
         names, tags = tag_numbers(sentences)
         tags, choices = renumber_tags(plan.corpus.tag_set, names, tags, Choices.none(len(names)))
         trained = plan.marks[shard.number].lengths([sentence.words for sentence in sentences])
-        return encode_sentences(plan.corpus, sentences, tags, choices, trained, FeatureLimits())
+        observed, limits = ObservedText.of(plan.corpus, sentences, tags, choices), FeatureLimits()
+        return encode_text(plan.corpus, observed, trained, limits)
 
     part: EncodedPart = cache_of(job.token, job.on_disk).get((shard.number, "part"), make)
     return part
