@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 HELD_OUT_TOKENS = 20_000  # that the weights of the pool are learned on, if the corpus has as many
 TOKENS_TOGETHER = 1 << 15  # in one lattice
-EPOCHS, MORE_EPOCHS = 5, 3  # of the network: without a fold, then on all sentences
+EPOCHS, MORE_EPOCHS = 8, 4  # of the network: without a fold, then on all sentences
 SHARES = (0.45, 0.25, 0.15)  # of the iterations: the CRF on all tags, that on candidates, the first on all sentences
 
 
@@ -59,8 +59,8 @@ class PooledTrainer(Trainer):
         self.partner: np.ndarray | None = None  # the weights of the CRF on all tags, in the order of the other's
         is_adapted = bool(self.layout.centre.any())
         self.network = None if is_adapted else self.network_training()
-        # no such CRF for large tag sets, beside a network, and where a model is adapted
-        has_dense = self.corpus.K <= MAX_DENSE_TAGS and not is_adapted and self.network is None
+        # no such CRF for large tag sets, and none where a model is adapted
+        has_dense = self.corpus.K <= MAX_DENSE_TAGS and not is_adapted
         self.dense = self.dense_trainer() if has_dense else None
 
     def dense_trainer(self) -> Trainer:
