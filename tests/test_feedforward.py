@@ -8,13 +8,23 @@ from test_pooled import CORPUS, TEXT
 from tagger import PooledTagger, Sentence, load_model, save_model, write_corpus
 from tagger.errors import ModelError
 from tagger.features.clustering import learn_classes
+from tagger.features.word_classes import WordClasses
 from tagger.models.explain import explain
 from tagger.neural.feedforward.gradient import Batch, loss_and_gradient
 from tagger.neural.feedforward.training import RATE, NetworkTraining
 from tagger.neural.feedforward.word_features import FUNCTIONS, NOTHING, WordFeatures
+from tagger.pooled import trainer
 
 NAMES = [function.function for function in FUNCTIONS]
 WORDS = [list(sentence.words) for sentence in CORPUS]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_epochs():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainer, "EPOCHS", 2)
+        patch.setattr(trainer, "MORE_EPOCHS", 1)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +58,22 @@ def test_frequent_features_have_rows_of_their_own():
     assert rows["ending:3"][0] == rows["ending:3"][1] > len(NAMES)
     assert rows["digit"] == [NOTHING] * 3
     assert features.rare_rows[rows["ending:3"][0]] == 1 + NAMES.index("ending:3")
+
+
+# The vectors
+
+
+def test_vectors_change_no_classes_and_stay_with_their_words(classes):
+    plain = learn_classes(lambda: [*WORDS, ["rawword", "any1"], ["rawword", "any0"]], sizes=[4])
+    assert plain.vectors is None and (plain.classes[4] == classes.classes[4]).all()
+    np.testing.assert_allclose(np.linalg.norm(classes.vectors.astype(float), axis=1), 1, atol=1e-2)
+    vectors = {word: classes.vectors[row] for row, word in enumerate(classes.words.strings())}
+    composed = WordClasses.of(["e\u0301", "any1"], {4: np.array([0, 1])}, np.array([[1.0, 0], [0, 1]])).normalized(
+        "NFC"
+    )
+    assert composed.vectors[composed.find(["\u00e9", "any1"])].tolist() == [[1, 0], [0, 1]]
+    kept = classes.restricted([4])
+    assert (kept.vectors[kept.find(["Rawword"])[0]] == vectors["rawword"]).all()
 
 
 # The gradient
@@ -232,6 +258,14 @@ def test_further_members_join_it(classes, model):
     members = sum(weight > 0 for weight in before.values())
     assert after["network"] == pytest.approx(before["network"] * members / (members + 1))
     assert sum(after.values()) == pytest.approx(sum(before.values()))
+
+
+def test_there_is_none_beside_columns_or_in_an_adapted_model(classes, model):
+    columns = [Sentence(s.words, s.tags, columns={"pos": ["x"] * len(s.words)}) for s in CORPUS if s.words]
+    with_column = PooledTagger(features="chunking", max_iterations=4, threads=1).fit(columns, classes=classes)
+    assert with_column.network_ is None and with_column.predict(columns[:2])
+    adapted = PooledTagger(max_iterations=4, threads=1).fit(CORPUS, init=model)
+    assert adapted.network_ is None and adapted.predict(TEXT)
 
 
 def test_the_command_trains_one_with_raw_text_only(tmp_path):

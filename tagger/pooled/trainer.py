@@ -116,7 +116,8 @@ class PooledTrainer(Trainer):
             result = self.dense.optimize(begin, self.share(2), watch)
             self.partner = self.embed(result.x)
             results.append([result])
-        self.finish_network()
+        if not any(result.reason == INTERRUPTED for members in results for result in members):
+            self.finish_network()
         if not resumed and folds:
             monitor.state.weights = results[len(folds) - 1][0].x
         return sum(result.evaluations for members in results for result in members)
