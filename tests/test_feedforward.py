@@ -13,18 +13,9 @@ from tagger.models.explain import explain
 from tagger.neural.feedforward.gradient import Batch, loss_and_gradient
 from tagger.neural.feedforward.training import RATE, NetworkTraining
 from tagger.neural.feedforward.word_features import FUNCTIONS, NOTHING, WordFeatures
-from tagger.pooled import trainer
 
 NAMES = [function.function for function in FUNCTIONS]
 WORDS = [list(sentence.words) for sentence in CORPUS]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def few_epochs():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trainer, "EPOCHS", 2)
-        patch.setattr(trainer, "MORE_EPOCHS", 1)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -192,4 +192,5 @@ def limited_client(scheduler: str) -> Client:
     worker_memory = limit // (2 * workers + 2)
     client = open_client(scheduler, worker_memory=worker_memory + UNTOUCHED)
     resources.limit(limit - workers * worker_memory + UNTOUCHED)
+    resources.keep_no_freed_memory()
     return client
