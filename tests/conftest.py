@@ -10,6 +10,8 @@ from hypothesis import settings
 from paths import TEST, TESTS, TRAIN
 from program import PATCHES, run
 
+from tagger.files import resources
+
 settings.register_profile("tests", deadline=None)  # a busy machine is no failure
 settings.load_profile("tests")
 
@@ -63,6 +65,12 @@ def patch(monkeypatch):
         monkeypatch.setitem(PATCHES, (module.__name__, name), value)
 
     return set_variable
+
+
+@pytest.fixture
+def threads_for_all(patch):
+    """Let threads share the work on a corpus of any size."""
+    patch(resources, "LARGE", 0)
 
 
 @pytest.fixture(scope="session")

@@ -61,6 +61,9 @@ def outside_imports(tree):
             yield node.module.split(".")[0]
 
 
+IMPORTS = {name: set(outside_imports(tree)) for name, tree in CODE.items()}
+
+
 def test_the_top_level_fits_one_screen():
     assert len([path for path in PACKAGE.iterdir() if path.name != "__pycache__"]) <= 26
 
@@ -93,12 +96,12 @@ def test_nothing_below_the_command_line_knows_a_terminal():
     for name, tree in CODE.items():
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         if not name.startswith("cli/"):
-            assert not {"click", "tqdm"} & set(outside_imports(tree)) and "print" not in names, name
+            assert not {"click", "tqdm"} & IMPORTS[name] and "print" not in names, name
 
 
 def test_heavy_libraries_stay_where_they_are_needed():
     for library, homes in HEAVY.items():
-        importing = {name for name, tree in CODE.items() if library in set(outside_imports(tree))}
+        importing = {name for name, imported in IMPORTS.items() if library in imported}
         assert {name for name in importing if not name.startswith("integrations/")} == homes
 
 

@@ -170,6 +170,7 @@ def one_by_one(lengths, tokens=0):
     return [np.array([i]) for i in range(len(lengths))]
 
 
+@pytest.mark.usefixtures("threads_for_all")
 @pytest.mark.parametrize("text, order", CASES)
 def test_threads_change_no_bit(monkeypatch, text, order):
     monkeypatch.setattr(module, "batches", one_by_one)

@@ -140,6 +140,7 @@ def test_the_corpus_may_come_from_stdin_and_gives_the_same_model(tmp_path, train
     assert (tmp_path / "model.npz").read_bytes() == (trained[0] / "hmm.npz").read_bytes()
 
 
+@pytest.mark.usefixtures("threads_for_all")
 def test_the_same_corpus_gives_the_same_bytes_whatever_the_threads(tmp_path):
     models = []
     for threads in (1, 2, 3):

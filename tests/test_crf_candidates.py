@@ -171,6 +171,7 @@ def test_the_terms_of_an_explanation_add_up_to_the_difference_of_the_scores(mode
     assert compared > 3
 
 
+@pytest.mark.usefixtures("threads_for_all")
 @pytest.mark.parametrize("kind", KINDS)
 def test_threads_change_no_byte_and_a_file_is_written_the_same_again(kind, tmp_path):
     corpus = read_corpus(TRAIN)[:100]

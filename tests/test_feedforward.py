@@ -221,6 +221,7 @@ def test_a_damaged_network_is_refused(model, tmp_path, name, change):
         load_model(tmp_path / "forged.npz")
 
 
+@pytest.mark.usefixtures("threads_for_all")
 def test_threads_change_no_byte(classes, model, tmp_path):
     save_model(model, tmp_path / "1.npz")
     save_model(PooledTagger(max_iterations=8, threads=2).fit(CORPUS, classes=classes), tmp_path / "2.npz")

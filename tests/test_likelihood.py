@@ -124,6 +124,7 @@ def one_by_one(lengths, tokens):
     return [np.array([i]) for i in range(len(lengths))]
 
 
+@pytest.mark.usefixtures("threads_for_all")
 def test_threads_change_no_bit(monkeypatch):
     monkeypatch.setattr(likelihood_module, "batches", one_by_one)
     results = [build(threads=threads)(random_weights(build().layout.size)) for threads in (1, 2, 3)]

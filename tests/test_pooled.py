@@ -560,6 +560,7 @@ def test_every_array_of_a_pool_is_needed(saved, tmp_path):
 # Training
 
 
+@pytest.mark.usefixtures("threads_for_all")
 def test_threads_change_no_byte(template, tmp_path):
     for threads in (1, 2):
         save_model(pool(template, threads=threads).fit(CORPUS), tmp_path / f"{threads}.npz")

@@ -91,10 +91,9 @@ def needed(of):
     return {library for example in of for part, library in NEEDS.items() if part in example.source}
 
 
-def marks(page, of):
-    """README is run with the other tests, a page of docs by `make docs`; examples of other libraries with theirs."""
-    others = [pytest.mark.integration] if needed(of) - ALWAYS_THERE else []
-    return others + ([] if page == "README.md" else [pytest.mark.docs])
+def marks(of):
+    """Examples are run by `make docs`, on pages that need other libraries by `make test-integrations`."""
+    return [pytest.mark.docs, *([pytest.mark.integration] if needed(of) - ALWAYS_THERE else [])]
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +104,7 @@ def programs(tmp_path_factory):
 @pytest.mark.skipif(shutil.which("bash") is None, reason="sessions are written for bash")
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=marks(page, examples(text))) for page, text in TEXTS.items() if examples(text)],
+    [pytest.param(page, marks=marks(examples(text))) for page, text in TEXTS.items() if examples(text)],
 )
 def test_examples_print_what_the_page_shows(page, tmp_path, programs):
     prepare(tmp_path)

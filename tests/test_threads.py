@@ -46,14 +46,24 @@ def fitted(kind):
     return FITTED[kind]()
 
 
+@cache
+def answers(kind):
+    return copy.deepcopy(fitted(kind)).predict(TEXT)
+
+
 @pytest.fixture(params=list(FITTED))
-def model(request):
-    return copy.deepcopy(fitted(request.param))
+def kind(request):
+    return request.param
 
 
 @pytest.fixture
-def expected(model):
-    return copy.deepcopy(model).predict(TEXT)
+def model(kind):
+    return copy.deepcopy(fitted(kind))
+
+
+@pytest.fixture
+def expected(kind):
+    return answers(kind)
 
 
 def in_threads(work):

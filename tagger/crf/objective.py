@@ -8,8 +8,8 @@ There are only integers and floats here: the corpus is feature ids, and tables t
 backward then give the marginals. Marginals minus gold, the *residual*, flow back to the weights, by tag and by part of
 a tag (N, K + A); its entries shrink as the fit improves, which is why float32 is exact enough for them.
 
-The packs, and the tables, are spread over threads; every sum has a fixed order, so that any number of threads gives
-the same bits.
+The packs, and the tables, of a large corpus are spread over threads; every sum has a fixed order, so that any number of
+threads gives the same bits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tagger.corpus.partial import Choices
 from tagger.crf.lbfgs import LossFunction
 from tagger.crf.parameters import EncodedCorpus, ParameterLayout
 from tagger.crf.score_tables import StepCells, Subtraction, TableBuilder
-from tagger.files.resources import return_freed_memory, reuse_freed_memory
+from tagger.files.resources import return_freed_memory, reuse_freed_memory, useful_threads
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class Objective(LossFunction):
     ) -> None:
         reuse_freed_memory()  # each evaluation makes the same arrays again
         self.layout, self.l2, self.dtype, lengths = layout, l2, np.dtype(dtype), corpus.lengths
+        threads = useful_threads(threads, len(corpus.tags), corpus.K)
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
         groups = [np.arange(len(lengths))] if groups is None else groups
         size = self.pack_tokens(corpus)

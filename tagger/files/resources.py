@@ -26,6 +26,8 @@ scarce = False
 RESERVED = 1 << 30
 RESERVED_PER_CORE = 1 << 26
 
+LARGE = 1_000_000  # tokens times tags, from which on threads gain more than it costs to hand them their work
+
 
 def reuse_freed_memory() -> None:
     """Make the C library keep freed memory for the next arrays, where that is glibc and memory is not scarce.
@@ -153,3 +155,8 @@ def gigabytes(size: float) -> str:
 def available_cores() -> int:
     """Return the number of cores this process may use; in a container that may be fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def useful_threads(threads: int, tokens: int, tags: int) -> int:
+    """Return how many of the threads a training on a corpus of this size gains from: a small one has just one."""
+    return threads if tokens * tags >= LARGE else 1

@@ -23,6 +23,7 @@ from tagger.arrays.ragged import consecutive
 from tagger.chain.candidate_lattice import CandidateLattice, Candidates
 from tagger.corpus.partial import OPEN, Choices
 from tagger.features.word_classes import WordClasses
+from tagger.files.resources import useful_threads
 from tagger.hmm.counting.tagged_text import TaggedText
 from tagger.hmm.tagger import HMMTagger
 from tagger.sentence import ANY, NO_TAG, Sentence, Words
@@ -100,7 +101,7 @@ def cross_fit(
         hmm = HMMTagger(**settings).learn(rest, classes=classes, text=text and text.only(others))
         return [renumbered(p, hmm.classes_, tag_set) for p in propose_all(hmm, words, threshold)]
 
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(useful_threads(threads, int(lengths.sum()), len(tag_set))) as pool:
         proposer = pool.submit(lambda: HMMTagger(**settings).learn(list(sentences), classes=classes, text=text))
         of_folds = pool.map(propose_for, folds)
         hmm = proposer.result()
