@@ -166,6 +166,7 @@ def same_weights(sentences, dev, options):
 
     from tagger import CRFTagger
     from tagger.corpus.labels import training_sentences
+    from tagger.crf.model_arrays import rounded
     from tagger.crf.objective import PenalizedLikelihood
 
     chosen = {"candidates": "all", "scheme": "none", "min_pair_count": 1, "l2": options.l2, "threads": options.threads}
@@ -176,7 +177,7 @@ def same_weights(sentences, dev, options):
     for model, corpus, text in sides:
         encoded, layout = model.encode(corpus)
         own = weights_by_name(model)
-        w = np.array([trained.weights_[places[pair]] if pair in places else 0.0 for pair in own])
+        w = rounded(np.array([trained.weights_[places[pair]] if pair in places else 0.0 for pair in own]))
         assert places.keys() <= own.keys()  # zeros are dropped from the trained one only
         steps = (trained.transitions_.ravel()[layout.seen], trained.start_, trained.end_)
         weights = np.concatenate([w, *steps]).astype(np.float64)

@@ -10,6 +10,7 @@ from tagger.errors import ModelError
 from tagger.features.clustering import learn_classes
 from tagger.features.word_classes import WordClasses
 from tagger.models.explain import explain
+from tagger.models.store import load_classes, save_classes
 from tagger.neural.feedforward.gradient import Batch, loss_and_gradient
 from tagger.neural.feedforward.training import RATE, NetworkTraining
 from tagger.neural.feedforward.word_features import FUNCTIONS, NOTHING, WordFeatures
@@ -270,3 +271,21 @@ def test_the_command_trains_one_with_raw_text_only(tmp_path):
     assert "network" in run(tmp_path, "inspect", "with.npz").out
     tagged = run(tmp_path, "tag", "-m", "with.npz", "--nbest", 2, input="any0 not11 two00\n")
     assert tagged.code == 0 and tagged.out.startswith("1\t")
+
+
+def test_a_file_of_classes_brings_vectors_if_asked(tmp_path):
+    write_corpus(tmp_path / "corpus.txt", CORPUS)
+    (tmp_path / "raw.txt").write_text("".join(" ".join(words) + "\n" for words in WORDS))
+    common = "train", "corpus.txt", "--max-iterations", 8, "-q", "--threads", 1
+    for name, options in (("with", ["--vectors"]), ("without", [])):
+        assert run(tmp_path, "learn-classes", "raw.txt", *options, "-q", "-o", f"{name}.classes").code == 0
+        assert run(tmp_path, *common, "--classes", f"{name}.classes", "-o", f"{name}.npz").code == 0
+    assert load_classes(tmp_path / "with.classes").vectors.shape[1] > 1
+    assert load_model(tmp_path / "with.npz").network_ and load_model(tmp_path / "without.npz").network_ is None
+
+
+def test_damaged_vectors_of_classes_are_refused(classes, tmp_path):
+    for name, vectors in (("short", classes.vectors[1:]), ("nan", np.full_like(classes.vectors, np.nan))):
+        save_classes(WordClasses(classes.words, classes.classes, vectors), tmp_path / name)
+        with pytest.raises(ModelError, match=name):
+            load_classes(tmp_path / name)

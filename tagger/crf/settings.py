@@ -152,13 +152,14 @@ def training_fingerprints(
     if features.valued:
         dev_values = token_values(features.templates, model.observer()(dev)) if dev else None
         prints["set of features"] = fingerprint(value_digests(own) for own in (valued, dev_values))
+    of_classes = {} if classes is None else classes.arrays(with_vectors=True)
     return prints | {
         "metric": model.metric,
         "template": fingerprint([model.template_, model.min_count, model.min_pair_count]),
         "tag set": fingerprint([*model.classes_, *filter(None, [model.scheme_])]),
         "chain": fingerprint([model.order, model.threshold_]),
         "penalty": fingerprint([model.l1, model.l2]),
-        "word classes": fingerprint(() if classes is None else map(np.ndarray.tobytes, classes.arrays().values())),
+        "word classes": fingerprint(map(np.ndarray.tobytes, of_classes.values())),
         "lists": fingerprint(phrases.phrases.hashes.tobytes() for phrases in model.lists_.values()),
         "initial model": fingerprint([] if init is None else [init.weights_.tobytes(), init.template_]),
     }

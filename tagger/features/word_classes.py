@@ -38,7 +38,7 @@ def digits_as_zero(word: str) -> str:
 class WordClasses:
     """A table of word classes: for each size, the class of each of V words, a number below the size.
 
-    Words may have vectors, too, which networks learn from. They are not stored.
+    Words may have vectors, too, which networks learn from. A model does not store them.
     """
 
     def __init__(self, words: StringTable, classes: dict[int, np.ndarray], vectors: np.ndarray | None = None) -> None:
@@ -88,14 +88,16 @@ class WordClasses:
         classes = {size: numbers[chosen] for size, numbers in self.classes.items()}
         return WordClasses.of(list(places), classes, None if self.vectors is None else self.vectors[chosen])
 
-    def arrays(self) -> Arrays:
-        """Return the arrays of a model file."""
+    def arrays(self, with_vectors: bool = False) -> Arrays:
+        """Return the arrays of a model file; of a file of classes `with_vectors`, if the words have some."""
         classes = {f"classes.{size}": narrow(self.classes[size]) for size in self.sizes}
+        if with_vectors and self.vectors is not None:
+            classes["classes.vectors"] = self.vectors
         return {"classes.sizes": narrow(np.array(self.sizes))} | self.words.arrays("classes.words") | classes
 
     @classmethod
-    def restore(cls, archive: Archive) -> WordClasses:
-        """Read the arrays of a model file."""
+    def restore(cls, archive: Archive, with_vectors: bool = False) -> WordClasses:
+        """Read the arrays of a model file, or of a file of classes, which may have vectors."""
         sizes = archive.take("classes.sizes", "u", None).tolist()
         fits = 0 < len(sizes) <= MAX_SIZES and sizes == sorted(set(sizes)) and sizes[0] > 0
         archive.check(fits, "the sizes of its word classes are not a rising list of numbers")
@@ -104,7 +106,8 @@ class WordClasses:
         for size, numbers in classes.items():
             highest = int(numbers.max(initial=0))
             archive.check(highest < size, f"expected word classes below {size}, got {highest}")
-        return cls(words, classes)
+        has_vectors = with_vectors and archive.has("classes.vectors")
+        return cls(words, classes, archive.take("classes.vectors", "f", len(words), None) if has_vectors else None)
 
 
 def read_clusters(path: str, opened: IO[bytes] | None = None) -> WordClasses:

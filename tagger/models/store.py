@@ -202,7 +202,7 @@ def model_class(kind: str) -> type[Tagger]:
 
 def save_classes(classes: WordClasses, path: str | os.PathLike[str]) -> None:
     """Write word classes to a file, atomically."""
-    write(path, {"kind": WORD_CLASSES_KIND}, classes.arrays())
+    write(path, {"kind": WORD_CLASSES_KIND}, classes.arrays(with_vectors=True))
 
 
 def load_classes(path: str | os.PathLike[str]) -> WordClasses:
@@ -223,7 +223,7 @@ def restore_classes(name: str, stream: IO[bytes]) -> WordClasses:
         kind = archive.setting("kind", str)
         if kind != WORD_CLASSES_KIND:
             raise ModelError(f"{name}: expected word classes, got a {quote(kind)} model. Learn classes first.")
-        classes = WordClasses.restore(archive)
+        classes = WordClasses.restore(archive, with_vectors=True)
         archive.check_empty()
         return classes
 

@@ -142,7 +142,7 @@ def test_the_commands_learn_word_classes_on_a_cluster(shards, tmp_path):
     folder, scheduler = Path(shards[1][0]).parent, ("--scheduler", "local:2")
     (tmp_path / "raw.txt").write_text("\n".join(" ".join(s.words) for s in read_corpus(TRAIN)[:150]) + "\n")
     for name, more in (("here", ()), ("there", scheduler)):
-        assert run(tmp_path, "learn-classes", "raw.txt", "--size", 8, "-o", f"{name}.npz", *more).code == 0
+        assert run(tmp_path, "learn-classes", "raw.txt", "--size", 8, "--vectors", "-o", f"{name}.npz", *more).code == 0
     assert (tmp_path / "here.npz").read_bytes() == (tmp_path / "there.npz").read_bytes()
     for corpus, name, more in ((TEST, "hmm-here", ()), (folder, "hmm-there", scheduler)):
         assert run(tmp_path, "train-hmm", corpus, "--unlabeled", "raw.txt", "-o", f"{name}.npz", *more).code == 0

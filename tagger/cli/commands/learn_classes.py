@@ -33,6 +33,7 @@ from tagger.models.store import save_classes
     "tagger learn-classes raw.txt.gz -o classes.npz",
     "tagger learn-classes news.txt mails.txt --size 64 --size 1024",
     "tagger train-crf corpus.txt --classes classes.npz",
+    "tagger learn-classes raw.txt.gz --vectors && tagger train corpus.txt --classes classes.npz",
     "tagger learn-classes raw/*.txt --scheduler local:2",
 )
 @click.argument("files", nargs=-1, required=True, type=INPUT)
@@ -45,6 +46,7 @@ from tagger.models.store import save_classes
     multiple=True,
 )
 @value_option("--min-count", click.IntRange(1), MIN_COUNT, "Words that occur fewer than N times get no class.")
+@click.option("--vectors", is_flag=True, help="Learn vectors, too, for the network of `train`: a much larger file.")
 @encoding_option
 @on_error_option
 @max_memory_option(FREE_MEMORY)
@@ -54,6 +56,7 @@ def command(
     output: str,
     sizes: tuple[int, ...],
     min_count: int,
+    vectors: bool,
     encoding: str,
     scheduler: str | None,
     quiet: bool,
@@ -65,7 +68,7 @@ def command(
     same way and adds the words of its corpus. With --scheduler, workers read the files, in parts if they are large.
     """
     begin = time.perf_counter()
-    settings: dict[str, Any] = {"sizes": sorted(set(sizes)), "min_count": min_count}
+    settings: dict[str, Any] = {"sizes": sorted(set(sizes)), "min_count": min_count, "vectors": vectors}
     if scheduler:
         from tagger.cli.sharded_training import check_options
 

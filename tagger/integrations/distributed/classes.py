@@ -45,6 +45,7 @@ def learn_classes(
     corpora: Sequence[str] = (),
     corpus_options: ReadOptions | None = None,
     watch: ClusteringCallback = lambda progress: None,
+    vectors: bool = False,
 ) -> WordClasses:
     """Learn word classes from files that the workers of a cluster read.
 
@@ -66,6 +67,8 @@ def learn_classes(
         How to read them.
     watch : callable
         Gets a `ClusteringProgress` after every shard and iteration.
+    vectors : bool
+        Whether words get vectors, too, for the network of a pool.
 
     Returns
     -------
@@ -84,7 +87,7 @@ def learn_classes(
     def count_neighbours(words: list[str]) -> Iterator[NeighbourCounts]:
         return count_shards(partial(neighbour_task, words))
 
-    return learn_from_counts(count_shards(word_task), count_neighbours, sizes, min_count, watch)
+    return learn_from_counts(count_shards(word_task), count_neighbours, sizes, min_count, watch, vectors)
 
 
 def word_task() -> Work:
