@@ -16,7 +16,7 @@ import pytest
 from test_models import MODELS, TAGS, WORDS
 
 from tagger import HMMTagger
-from tagger.arrays import threads
+from tagger.arrays import thread_turns as threads
 from tagger.models.ensemble import Ensemble
 from tagger.words import cache as word_cache
 

@@ -9,7 +9,7 @@ Read in this order:
 - `hash_index`: find numbers by their hashes;
 - `string_table`: an immutable set of strings, stored as one UTF-8 blob;
 - `caching`: cached attributes, without locks;
-- `threads`: objects that serve one thread at a time, and turns.
+- `thread_turns`: objects that serve one thread at a time, and turns.
 
 The idea: one NumPy operation handles a whole corpus or vocabulary at once; no Python object per token.
 """

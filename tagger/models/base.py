@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from tagger.arrays.npz import Archive, Arrays
-from tagger.arrays.threads import PerThread
+from tagger.arrays.thread_turns import PerThread
 from tagger.chain.lattice import Scorer
 from tagger.features.observer import Observer
 from tagger.files.resources import reuse_freed_memory

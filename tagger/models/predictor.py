@@ -1,8 +1,8 @@
 """`Predictor`: predict, n-best, marginals and score, written once on a `Lattice`.
 
 A scorer keeps a cache of words and serves one thread at a time. A predictor keeps the scorers that are idle, and drops
-them all as soon as one of its attributes is assigned. Threads that tag few words take turns (`arrays.threads`), so that
-one scorer serves them all.
+them all as soon as one of its attributes is assigned. Threads that tag few words take turns (`arrays.thread_turns`),
+so that one scorer serves them all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagger.arrays.ragged import consecutive
-from tagger.arrays.threads import PerThread, one_at_a_time
+from tagger.arrays.thread_turns import PerThread, one_at_a_time
 from tagger.chain.lattice import DenseLattice, Lattice, Scorer
 from tagger.chain.pack import batches
 from tagger.corpus.column_names import DEFAULT_NAMES, ColumnNames
