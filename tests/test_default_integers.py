@@ -14,7 +14,7 @@ from tagger import CRFTagger, HMMTagger, PooledTagger
 SHORT = np.iinfo(np.int16)
 
 
-def corpus(sentences=100, words=1500, tags=40):
+def corpus(sentences=150, words=1500, tags=40):
     """Sentences of words that have one to three of the tags each; words times tags are more than 2 to the 15th."""
     draw = random.Random(3)
     own = {f"{'aeiou'[i % 5]}w{i}": [f"T{(i * k) % tags:02}" for k in range(1, 2 + i % 3)] for i in range(words)}

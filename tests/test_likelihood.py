@@ -18,6 +18,7 @@ from tagger.experiments.fold_likelihood import FoldLikelihood
 from tagger.features.encoder import learn_features
 from tagger.features.tag_parts import TagParts
 from tagger.features.template import describe, margin, parse_templates
+from tagger.files.resources import useful_threads
 from tagger.pooled.held_out import ParameterCounts
 from tagger.words.windows import Windows
 
@@ -127,10 +128,16 @@ def one_by_one(lengths, tokens):
 @pytest.mark.usefixtures("threads_for_all")
 def test_threads_change_no_bit(monkeypatch):
     monkeypatch.setattr(likelihood_module, "batches", one_by_one)
+    assert build(threads=2).pool
     results = [build(threads=threads)(random_weights(build().layout.size)) for threads in (1, 2, 3)]
     for loss, gradient in results[1:]:
         assert loss == results[0][0]
         np.testing.assert_array_equal(gradient, results[0][1])
+
+
+def test_a_small_corpus_has_one_thread():
+    assert build(threads=2).pool is None
+    assert useful_threads(8, tokens=100_000, tags=9) == 1 and useful_threads(8, tokens=100_000, tags=10) == 8
 
 
 def test_float32_is_close_to_float64():
